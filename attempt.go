@@ -1,0 +1,63 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import "time"
+
+// Attempt is one dispatch of an operation.
+type Attempt struct {
+	// Number is the fencing token: settling and renewing need the current one.
+	Number int `json:"attempt"`
+	// Nonce tells this begin from any other, so that a commit whose
+	// acknowledgement was lost can be recognised.
+	Nonce  string `json:"nonce"`
+	Worker string `json:"worker"`
+	// UpstreamIdentity is where this attempt was sent.
+	UpstreamIdentity string    `json:"upstream_identity"`
+	BegunAt          time.Time `json:"begun_at"`
+	// SendBy is the moment after which nothing of the attempt may leave.
+	SendBy time.Time `json:"send_by"`
+	// ProviderKey is the key minted for the provider, if it honours one.
+	ProviderKey string `json:"provider_key,omitempty"`
+	// Continues is the attempt whose question this one answers, 0 if none.
+	Continues int `json:"continues,omitempty"`
+	// Cleared: known not to have been applied, by its own definite reply or
+	// because no byte of it left.
+	Cleared bool `json:"cleared,omitempty"`
+	// Proved: known to have been applied.
+	Proved bool `json:"proved,omitempty"`
+	// Outcome is what was observed of it, in one word of OutcomeKind.
+	Outcome OutcomeKind `json:"observed_outcome,omitempty"`
+	EndedAt time.Time   `json:"ended_at,omitzero"`
+	// TaskID is the upstream's handle when it answered with a task.
+	TaskID string `json:"task_id,omitempty"`
+}
+
+// Open reports whether the attempt may have been applied for all that is
+// known of it.
+func (a Attempt) Open() bool { return !a.Cleared }
+
+// otherOpen reports whether an attempt other than number may have been
+// applied.
+func (op *Operation) otherOpen(number int) bool {
+	for _, a := range op.Attempts {
+		if a.Number != number && a.Open() {
+			return true
+		}
+	}
+	return false
+}
+
+// anyOpen reports whether any attempt may have been applied.
+func (op *Operation) anyOpen() bool { return op.otherOpen(0) }
+
+// proofStored reports whether a proof of an attempt has been recorded while
+// another one was executing.
+func (op *Operation) proofStored() bool {
+	for _, a := range op.Attempts {
+		if a.Proved {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,54 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+// decideNew answers a call whose key names nothing yet, or whose derived key
+// opens a new generation after supersedes.
+func decideNew(q inquiry, supersedes *Operation) ruling {
+	if !q.principal.May(RightCall) {
+		return answered(Denied, ReasonForbidden, nil)
+	}
+	if q.claimed != "" && q.claimed != q.fingerprints[q.current] {
+		return answered(Denied, ReasonFingerprintMismatch, nil)
+	}
+	return decideBegin(q, nil, supersedes)
+}
+
+// decideBegin is what every begin passes, in this order: the rules in force,
+// policy, twins, quarantine, consent. Limits and budgets are checked by the
+// Runtime, which keeps their counters. op is nil for a new operation.
+func decideBegin(q inquiry, op, supersedes *Operation) ruling {
+	if q.view.Active != "" && q.view.Active != q.rule.Hash {
+		return held(op, Denied, ReasonPolicyOutdated)
+	}
+	r := decideTwins(q, op)
+	if r.act != actBegin || r.op != op {
+		return r
+	}
+	r.supersedes = supersedes
+	if q.facts.Quarantined {
+		return held(op, Denied, ReasonQuarantined)
+	}
+	if consentMissing(q, op) {
+		r.act, r.decision, r.reason = actPropose, AwaitingApproval, ReasonPending
+	}
+	return r
+}
+
+// consentMissing reports whether a person must approve first: the rule asks
+// for it and the operation carries no consent to these rules and this
+// definition that is still valid.
+func consentMissing(q inquiry, op *Operation) bool {
+	if q.rule.NeedsApproval == nil {
+		return false
+	}
+	if op == nil || op.Approval == nil || op.AuthorizedAt.IsZero() {
+		return true
+	}
+	return op.RulesHash != q.rule.Hash || op.Definition != q.facts.Definition || !q.now.Before(op.Approval.ExpiresAt)
+}
+
+// held is a begin that did not take place; the operation stays as it is.
+func held(op *Operation, decision Decision, reason Reason) ruling {
+	return answered(decision, reason, op)
+}

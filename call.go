@@ -1,0 +1,151 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import "time"
+
+// Call is one request to run a tool.
+type Call struct {
+	Principal Principal
+	Tool      Tool
+	// Arguments is the raw JSON object that the tool will receive. It is kept
+	// and sent byte for byte.
+	Arguments []byte
+	// Key is the operation's name when the caller's own runtime gives it; a
+	// shorthand for one carrier of provenance runtime.
+	Key Identity
+	// Carriers are the identities found on the request, in any order.
+	Carriers []Carrier
+	// VisibleASCIIKeys admits keys of 1 to 255 visible ASCII characters, as
+	// the HTTP profiles do.
+	VisibleASCIIKeys bool
+	// KeyArgument names a top-level argument of the tool's own schema that
+	// carries the key: left out of the fingerprint, forwarded untouched.
+	KeyArgument string
+	// Meta are facts about the call: parts of derived keys ("run") and terms
+	// to search by ("conversation").
+	Meta map[string]string
+	// ExpiresAt is the caller's deadline for dispatch and a floor for
+	// retention; zero if none.
+	ExpiresAt time.Time
+	// EffectFingerprint, when the caller computed one, is checked.
+	EffectFingerprint Fingerprint
+	Facts             ToolFacts
+	// Validate checks the arguments against the tool's own schema before a
+	// key is bound; nil accepts everything. It says what is wrong, or "".
+	Validate func(arguments []byte) string
+	// Continuation is set when the call answers a question of the tool.
+	Continuation *Continuation
+	// ManualLease leaves renewing to the caller; otherwise the Runtime renews
+	// until the grant is settled or released.
+	ManualLease bool
+}
+
+// Continuation is the answer to an input_required result (MCP 2026-07-28,
+// multi round-trip requests).
+type Continuation struct {
+	// State is the requestState that the question carried, nil if none.
+	State []byte
+	// Inputs are the raw answers.
+	Inputs []byte
+}
+
+// Answer is what a call is told.
+type Answer struct {
+	Decision Decision
+	Reason   Reason
+	// Operation is the record that the answer is about; nil when there is
+	// none or when the caller may not see it.
+	Operation *Operation
+	// Effective is the operation's effective status when it was answered.
+	Effective Status
+	// Result is the upstream's stored or fresh answer, byte for byte.
+	Result []byte
+	// Text is what a person, the upstream or a check said, for people.
+	Text       string
+	RetryAfter time.Duration
+	// SimilarTo names an earlier operation with an equal effect.
+	SimilarTo OperationID
+	// Twin is set when the operation answered is an equal one under another
+	// key.
+	Twin OperationID
+	// Received is the fingerprint of this call; compare with the operation's.
+	Received Fingerprint
+	// Warning says that content refused before is running now.
+	Warning string
+	// WouldBe is what enforce would have decided, in observe mode.
+	WouldBe Decision
+	// Principal is who was answered.
+	Principal Principal
+	Rule      Rule
+	At        time.Time
+}
+
+// Replayed reports whether the answer is recovered evidence.
+func (a Answer) Replayed() bool { return a.Decision == Replay }
+
+// OutcomeKind says how an attempt ended, as far as the dispatcher saw.
+type OutcomeKind string
+
+const (
+	// OutcomeSuccess: a whole, parsed answer says that it was accepted.
+	OutcomeSuccess OutcomeKind = "success"
+	// OutcomeRefused: a definite answer says that it was not.
+	OutcomeRefused OutcomeKind = "refused"
+	// OutcomeUnsent: proved that no byte of it left.
+	OutcomeUnsent OutcomeKind = "unsent"
+	// OutcomeUnknown: anything else.
+	OutcomeUnknown OutcomeKind = "unknown"
+	// OutcomeInputRequired: a whole answer that asks a question.
+	OutcomeInputRequired OutcomeKind = "input_required"
+	// OutcomeTask: a whole answer that promises a later one.
+	OutcomeTask OutcomeKind = "task"
+)
+
+// Outcome is what the dispatcher learnt about an attempt.
+type Outcome struct {
+	Kind OutcomeKind
+	// Final: the refusal will be the same next time (validation, permission).
+	Final bool
+	// RetryAfter is when a refused or unsent attempt may be repeated.
+	RetryAfter time.Duration
+	// Reason refines it: not_sent, refused, outcome_unknown, tool_error.
+	Reason Reason
+	// Message is the upstream's own text, for people.
+	Message string
+	// Receipt carries remote system, id, url and items of a success.
+	Receipt Receipt
+	// Result is the upstream's answer, byte for byte.
+	Result []byte
+	// ResultIsError marks a Result that is an error result.
+	ResultIsError bool
+	// RequestState is the state of a question.
+	RequestState []byte
+	// TaskID is the handle of a task.
+	TaskID string
+}
+
+// Grant is the permission for one attempt. Exactly one of the holders of a
+// key is given one.
+type Grant struct {
+	Operation OperationID
+	Tenant    Tenant
+	Attempt   int
+	SendBy    time.Time
+	// LeaseExpiresAt is the lease as granted; renewals move it in the ledger.
+	LeaseExpiresAt time.Time
+	// Arguments is the frozen snapshot: send these bytes, whatever the caller
+	// sent this time.
+	Arguments   []byte
+	ProviderKey string
+	// Unrecorded: no record stands behind the grant (a read-only tool, or
+	// observe mode); Settle only observes it.
+	Unrecorded bool
+	Rule       Rule
+
+	call    Call
+	answer  Answer
+	nonce   string
+	begun   stopwatch
+	started time.Time
+}

@@ -1,0 +1,66 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of a Store and of the Runtime's operator verbs. Match with
+// errors.Is.
+var (
+	// ErrUnavailable: the ledger could not be reached or could not make a
+	// write durable. Nothing was written.
+	ErrUnavailable = errors.New("ledger unavailable")
+	// ErrCommitUnknown: the acknowledgement of a commit was lost. The write
+	// may be there; re-read by attempt nonce.
+	ErrCommitUnknown = errors.New("ledger commit not acknowledged")
+	// ErrVersion: another transaction changed the operation first.
+	ErrVersion = errors.New("operation changed meanwhile")
+	// ErrKeyTaken: a key of the change already names another operation.
+	ErrKeyTaken = errors.New("key already names an operation")
+	// ErrNotFound: no such operation, or not the caller's to see.
+	ErrNotFound = errors.New("no such operation")
+	// ErrForbidden: the principal lacks a right.
+	ErrForbidden = errors.New("not permitted")
+	// ErrClosed: the Runtime or Store has been closed.
+	ErrClosed = errors.New("closed")
+	// ErrLedgerVersion: the ledger was written by a newer version.
+	ErrLedgerVersion = errors.New("ledger is of a newer version")
+)
+
+// RefusedError says that a transition is not allowed where an operation
+// stands. Nothing was written.
+type RefusedError struct {
+	Operation *Operation
+	Event     EventName
+	// Hint says what would be allowed.
+	Hint string
+}
+
+func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("%s: %s is refused while the operation is %s", e.Operation.ID, e.Event, e.Operation.Status)
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+type notSentError struct{ err error }
+
+func (e notSentError) Error() string { return "not sent: " + e.err.Error() }
+func (e notSentError) Unwrap() error { return e.err }
+
+// NotSent marks an error of a function passed to [Runtime.Do] as proof that
+// nothing left: the operation becomes failed and retryable.
+func NotSent(err error) error { return notSentError{err} }
+
+type refusedError struct{ err error }
+
+func (e refusedError) Error() string { return "refused: " + e.err.Error() }
+func (e refusedError) Unwrap() error { return e.err }
+
+// Refused marks an error of a function passed to [Runtime.Do] as a definite
+// refusal by the provider: the operation becomes failed, finally.
+func Refused(err error) error { return refusedError{err} }

@@ -1,0 +1,166 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import "time"
+
+var zeroTime time.Time
+
+// learn writes down what an event says about attempts, proofs and consent,
+// before the table decides where the operation goes. Nothing learnt is ever
+// taken back.
+func learn(op *Operation, c cause) {
+	number := c.attempt
+	if number == 0 {
+		number = op.AttemptNumber()
+	}
+	switch c.event {
+	case EventProposed, EventProposalVoided:
+		op.Approval = c.approval
+		if c.rulesHash != "" {
+			op.RulesHash, op.Definition = c.rulesHash, c.definition
+		}
+	case EventApproved:
+		op.Approval = c.approval
+	case EventBegun, EventContinued:
+		if c.begin != nil {
+			op.Attempts = append(op.Attempts, *c.begin)
+		}
+		if c.event == EventContinued {
+			op.AnsweredState, op.RequestState = op.RequestState, ""
+			op.Result, op.ResultDigest, op.ResultIsError = nil, "", false
+		}
+	case EventSucceeded, EventProved, EventResolvedCommitted:
+		learnProof(op, number, c)
+	case EventRefused, EventRefusedLate:
+		clearAttempt(op, number, c)
+		keepResult(op, c)
+	case EventUnclear:
+		endAttempt(op, number, c)
+		keepResult(op, c)
+	case EventInputRequested:
+		endAttempt(op, number, c)
+		op.RequestState = digestOf(c.outcome.RequestState)
+		keepResult(op, c)
+	case EventTaskGiven:
+		if a := op.attempt(number); a != nil {
+			a.TaskID, a.Outcome = c.outcome.TaskID, OutcomeTask
+		}
+	case EventFoundMany:
+		learnMany(op, c)
+	}
+}
+
+// learnProof stores the receipts of a proof and judges whether they speak of
+// one effect or of several.
+func learnProof(op *Operation, number int, c cause) {
+	before := len(op.Receipts)
+	for _, receipt := range c.receipts {
+		receipt.OperationID, receipt.EffectFingerprint = op.ID, op.Fingerprint
+		receipt.Status = StatusCommitted
+		if op.Key.Family != FamilySecret && op.Key.Provenance != ProvenanceNone {
+			receipt.IdempotencyKey = op.Key.Text
+		}
+		if receipt.Attempt == 0 {
+			receipt.Attempt = number
+		}
+		if receipt.CommittedAt.IsZero() {
+			receipt.CommittedAt = c.at
+		}
+		if known := op.sameEffect(receipt); known {
+			continue
+		}
+		if before > 0 {
+			op.Diverged = true
+		}
+		op.Receipts = append(op.Receipts, receipt)
+	}
+	if op.Status == StatusFailed && op.DecidedBy != "" || op.Reason == ReasonAbandoned ||
+		op.Status == StatusCancelled || op.Status == StatusDenied {
+		op.Contradicted = true
+	}
+	if a := op.attempt(number); a != nil && c.event != EventResolvedCommitted {
+		a.Proved = true
+		endAttempt(op, number, c)
+	}
+	keepResult(op, c)
+}
+
+// sameEffect reports whether a stored receipt already speaks of the effect
+// that this one proves: the same remote object, or the same attempt where one
+// of the two names no object.
+func (op *Operation) sameEffect(receipt Receipt) bool {
+	for _, known := range op.Receipts {
+		if known.RemoteID == receipt.RemoteID && known.RemoteID != "" {
+			return true
+		}
+		if known.Attempt == receipt.Attempt && (known.RemoteID == "" || receipt.RemoteID == "") {
+			return true
+		}
+	}
+	return false
+}
+
+// learnMany keeps the remote objects of which a look-up found too many, as
+// evidence; none of them is a receipt before a person says so.
+func learnMany(op *Operation, c cause) {
+	if op.Message == "" {
+		op.Message = c.message
+	}
+}
+
+// clearAttempt notes that an attempt was not applied, and with it the
+// attempts that it continued: the question they ended with has been refused.
+func clearAttempt(op *Operation, number int, c cause) {
+	for number > 0 {
+		a := op.attempt(number)
+		if a == nil {
+			return
+		}
+		a.Cleared = true
+		endAttempt(op, number, c)
+		number = a.Continues
+	}
+}
+
+func endAttempt(op *Operation, number int, c cause) {
+	if a := op.attempt(number); a != nil && a.EndedAt.IsZero() {
+		a.EndedAt = c.at
+		a.Outcome = c.outcome.Kind
+	}
+}
+
+// keepResult stores the upstream's answer unless a commit already has one:
+// the bytes that were answered once are answered for ever.
+func keepResult(op *Operation, c cause) {
+	if len(c.outcome.Result) == 0 {
+		return
+	}
+	if op.Status == StatusCommitted && op.ResultDigest != "" {
+		return
+	}
+	if c.event == EventRefusedLate && op.Status != StatusUncertain {
+		return
+	}
+	op.Result = c.outcome.Result
+	op.ResultDigest = digestOf(c.outcome.Result)
+	op.ResultIsError = c.outcome.ResultIsError
+	if len(op.Receipts) > 0 && op.Receipts[0].ResultDigest == "" && len(c.receipts) > 0 {
+		op.Receipts[0].ResultDigest = op.ResultDigest
+	}
+}
+
+func (op *Operation) attempt(number int) *Attempt {
+	if number < 1 || number > len(op.Attempts) {
+		return nil
+	}
+	return &op.Attempts[number-1]
+}
+
+func retainUntil(op *Operation, c cause) time.Time {
+	until := c.at.Add(c.retain)
+	if op.ExpiresAt.After(until) {
+		return op.ExpiresAt
+	}
+	return until
+}

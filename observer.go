@@ -1,0 +1,58 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import "context"
+
+// Observer watches calls, for traces and metrics. Methods must return
+// quickly and never fail a call.
+type Observer interface {
+	// CallStarted is called when a call arrives; the context it returns is
+	// handed to the other methods and to the function of [Runtime.Do].
+	CallStarted(ctx context.Context, call Call) context.Context
+	// CallAnswered is called once per call with what it was told.
+	CallAnswered(ctx context.Context, call Call, answer Answer)
+	// Recorded is called for each event after it is durable or queued.
+	Recorded(ctx context.Context, event Event)
+	// Violated is called when an invariant that must hold did not. It is
+	// worth waking someone.
+	Violated(ctx context.Context, what string)
+}
+
+// Reconciler finds out from the outside world what became of an attempt. It
+// only reads.
+type Reconciler interface {
+	Probe(ctx context.Context, op *Operation) (Verdict, error)
+}
+
+// VerdictKind is what a probe established.
+type VerdictKind string
+
+const (
+	VerdictFound        VerdictKind = "found"
+	VerdictAbsent       VerdictKind = "absent"
+	VerdictMany         VerdictKind = "many"
+	VerdictUndetermined VerdictKind = "undetermined"
+)
+
+// Verdict is a compare-and-set on the attempt and version that it examined: a
+// stale one is evidence only.
+type Verdict struct {
+	Kind     VerdictKind
+	Strategy string
+	Attempt  int
+	Version  int64
+	// Gate: an absence may count only because the gate of the strategy (all
+	// processing and index lag over, enough misses) has passed.
+	Gate     bool
+	Receipts []Receipt
+	Result   []byte
+	Detail   string
+}
+
+type noObserver struct{}
+
+func (noObserver) CallStarted(ctx context.Context, _ Call) context.Context { return ctx }
+func (noObserver) CallAnswered(context.Context, Call, Answer)              {}
+func (noObserver) Recorded(context.Context, Event)                         {}
+func (noObserver) Violated(context.Context, string)                        {}

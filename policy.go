@@ -1,0 +1,196 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"time"
+
+	"github.com/deed-run/deed/internal/canon"
+)
+
+// Policy resolves what is configured for a tool. Implementations are safe for
+// concurrent use and never block on the network.
+type Policy interface {
+	// Rule returns the complete rule for the tool, given what its upstream
+	// says of it.
+	Rule(tool Tool, facts ToolFacts) Rule
+}
+
+// ToolFacts is what is known of a tool from its upstream. Hints are hints:
+// only policy turns them into an effect class.
+type ToolFacts struct {
+	// Definition is the digest of the tool's pinned definition, empty when
+	// the tool is not described.
+	Definition Digest
+	// ReadOnlyHint, DestructiveHint and IdempotentHint are nil when absent.
+	ReadOnlyHint    *bool
+	DestructiveHint *bool
+	IdempotentHint  *bool
+	// UpstreamIdentity tells where the effect would go.
+	UpstreamIdentity string
+	// Quarantined: the definition changed and nobody has accepted it yet.
+	Quarantined bool
+}
+
+// Mode says whether rules bind or only observe.
+type Mode string
+
+const (
+	ModeEnforce Mode = "enforce"
+	// ModeObserve lets everything run and records the would-be decision; no
+	// invariant holds in it.
+	ModeObserve Mode = "observe"
+)
+
+// Need says whether a call must carry a key.
+type Need string
+
+const (
+	NeedRequired Need = "required"
+	NeedOptional Need = "optional"
+	// NeedRuntime: required, and only from a runtime carrier; nothing is
+	// added to the tool's schema.
+	NeedRuntime Need = "runtime"
+)
+
+// KeyRule says where a tool's keys come from.
+type KeyRule struct {
+	Need Need
+	// From, when set, derives the key from the named parts: "tenant",
+	// "actor", "tool", "meta.<name>", or a JSON pointer into the arguments.
+	From []string
+	// Before holds earlier derivations that are still live: operations begun
+	// under them are found, and new ones are inserted under all of them.
+	Before [][]string
+}
+
+// Scope says who shares a key: everybody of the tenant or one actor.
+type KeyScope string
+
+const (
+	ScopeTenant KeyScope = "tenant"
+	ScopeActor  KeyScope = "actor"
+)
+
+// FingerprintRules is the fingerprint block of one tool; see docs for the
+// options. The zero value takes every argument as part of the effect.
+type FingerprintRules canon.Rules
+
+// Limit allows N events per duration Per; the zero Limit allows any number.
+type Limit struct {
+	N   int
+	Per time.Duration
+}
+
+// ProviderKeyRule declares that the provider honours a key of its own.
+type ProviderKeyRule struct {
+	// Retention is how long the provider remembers a key after its first use.
+	Retention time.Duration
+}
+
+// AfterConflict says what becomes of refused content under a fresh model key.
+type AfterConflict string
+
+const (
+	AfterConflictHold AfterConflict = "hold"
+	AfterConflictWarn AfterConflict = "warn"
+)
+
+// Rule is everything that policy says of one tool, resolved. The zero value
+// of a duration means the default of [DefaultRule].
+type Rule struct {
+	Tool Tool
+	// Effect is the class, Why the sentence that says how it was found.
+	Effect EffectClass
+	Why    string
+	Mode   Mode
+
+	Key      KeyRule
+	Identity Family
+	Scope    KeyScope
+	// Matter lists the pointers that make up the business subject.
+	Matter      []string
+	Fingerprint FingerprintRules
+	// Account, when declared, is the upstream identity.
+	Account string
+
+	// Deny, when it returns a text, refuses the call. It sees the frozen
+	// argument bytes; nil never refuses.
+	Deny func(arguments []byte, principal Principal) string
+	// NeedsApproval, when it returns true, holds the operation for a person.
+	NeedsApproval func(arguments []byte, principal Principal) bool
+	// ApprovalExpires is how long a proposal and its approval live.
+	ApprovalExpires time.Duration
+
+	ProviderKey *ProviderKeyRule
+
+	// TwinsExecuting lets an explicit key begin beside a live equal effect.
+	TwinsExecuting bool
+	// TwinsWithin makes a keyless call younger than this a replay of its
+	// committed twin; HTTP routes only.
+	TwinsWithin   time.Duration
+	AfterConflict AfterConflict
+
+	Lease        time.Duration
+	Wait         time.Duration
+	AnswerWithin time.Duration
+	Timeout      time.Duration
+	TimeoutHard  time.Duration
+	Late         time.Duration
+	MaxAge       time.Duration
+	ModelWindow  time.Duration
+	InputExpires time.Duration
+	Retention    time.Duration
+
+	Rate   Limit
+	Repeat Limit
+
+	// Revision names the policy as a whole, Hash what decides fingerprint,
+	// key, approval and budget of this tool; the Runtime computes Hash.
+	Revision string
+	Hash     Digest
+}
+
+// Mutates reports whether running the tool changes the world.
+func (r Rule) Mutates() bool { return r.Effect != EffectReadOnly }
+
+// DefaultRule is what holds for a tool of which nothing is configured: it
+// changes the world, needs a key, and repeats for nobody.
+func DefaultRule(tool Tool) Rule {
+	return Rule{
+		Tool:            tool,
+		Effect:          EffectNonIdempotent,
+		Why:             "nothing is known of it",
+		Mode:            ModeEnforce,
+		Key:             KeyRule{Need: NeedRequired},
+		Identity:        FamilyOperation,
+		Scope:           ScopeTenant,
+		AfterConflict:   AfterConflictHold,
+		ApprovalExpires: 24 * time.Hour,
+		Lease:           30 * time.Second,
+		Wait:            25 * time.Second,
+		AnswerWithin:    50 * time.Second,
+		Timeout:         10 * time.Minute,
+		TimeoutHard:     time.Hour,
+		Late:            10 * time.Minute,
+		MaxAge:          24 * time.Hour,
+		ModelWindow:     24 * time.Hour,
+		InputExpires:    time.Hour,
+		Retention:       720 * time.Hour,
+		Rate:            Limit{600, time.Minute},
+		Repeat:          Limit{20, 5 * time.Minute},
+	}
+}
+
+// FixedPolicy gives every tool one rule, with the tool's name put in. It
+// serves programs that configure in Go.
+type FixedPolicy map[Tool]Rule
+
+// Rule returns the tool's entry, or the default rule.
+func (p FixedPolicy) Rule(tool Tool, _ ToolFacts) Rule {
+	if rule, ok := p[tool]; ok {
+		rule.Tool = tool
+		return rule
+	}
+	return DefaultRule(tool)
+}
