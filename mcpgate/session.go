@@ -1,0 +1,190 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/mcpgate/internal/rawjson"
+)
+
+// Session pairs one client with one upstream session.
+type Session struct {
+	// Upstream is the configured name of the server.
+	Upstream string
+	// ID names the client's session for call ids: random on stdio, Mcp-Session-Id on HTTP, empty in the stateless era.
+	ID string
+	// Principal is whom the session belongs to.
+	Principal deed.Principal
+	// Link is the upstream end.
+	Link Link
+
+	guard Guard
+	work  sync.WaitGroup
+
+	mu     sync.Mutex
+	ending bool
+	calls  map[string]context.CancelCauseFunc // guarded calls by the client's request id
+}
+
+// errCallerCancelled is why a guarded call's context ends after notifications/cancelled.
+var errCallerCancelled = errors.New("the client cancelled the call")
+
+func newSession(upstream, id string, principal deed.Principal, link Link, guard Guard) *Session {
+	return &Session{Upstream: upstream, ID: id, Principal: principal, Link: link, guard: guard, calls: map[string]context.CancelCauseFunc{}}
+}
+
+// Handle takes one message of the client. It returns once the message is on its way; answers go to out. ctx ends when the client leaves.
+func (s *Session) Handle(ctx context.Context, m Message, h http.Header, out Outlet) {
+	switch {
+	case m.Method == "tools/call" && s.guard != nil:
+		s.call(ctx, m, h, out)
+	case m.Method == "notifications/cancelled" && s.cancel(m):
+		// The upstream is not told: whether a mutation still happens would then be unknown for no gain.
+	default:
+		s.forward(ctx, m, h, out, s.edit(m.Method))
+	}
+}
+
+func (s *Session) edit(method string) func(json.RawMessage) json.RawMessage {
+	if s.guard == nil {
+		return nil
+	}
+	switch method {
+	case "tools/list":
+		return func(r json.RawMessage) json.RawMessage { return s.guard.Tools(s, r) }
+	case "initialize", "server/discover":
+		return func(r json.RawMessage) json.RawMessage { return s.guard.Greeting(s, r) }
+	}
+	return nil
+}
+
+// forward passes a message on and its answers back, edited where edit is given.
+func (s *Session) forward(ctx context.Context, m Message, h http.Header, out Outlet, edit func(json.RawMessage) json.RawMessage) {
+	x := &Exchange{Message: m, Header: h, Head: out.Head, Event: out.Event}
+	x.Done = func(r Reply) {
+		if r.Delivery == Answered && edit != nil && r.Message.Result != nil {
+			r = r.withResult(edit(r.Message.Result))
+		}
+		out.End(r.orError(m))
+	}
+	s.Link.Send(ctx, x)
+}
+
+// withResult replaces the result where it changed.
+func (r Reply) withResult(result json.RawMessage) Reply {
+	if string(result) == string(r.Message.Result) {
+		return r
+	}
+	if m, err := r.Message.With("result", result); err == nil {
+		r.Message = m
+		if r.Block != nil {
+			r.Block = reblock(r.Block, m.Raw)
+		}
+	}
+	return r
+}
+
+// orError gives the client of a request that got no answer one.
+func (r Reply) orError(m Message) Reply {
+	if r.Delivery != Answered && m.IsRequest() {
+		text := fmt.Sprintf("%s: no answer from the upstream: %v; it may have been received and is not sent again", m.Method, r.Err)
+		if r.Delivery == Unsent {
+			text = fmt.Sprintf("%s: not sent to the upstream: %v", m.Method, r.Err)
+		}
+		r.Message = ErrorMessage(m.ID, codeInternal, text)
+	}
+	return r
+}
+
+// call asks the guard about a tools/call.
+func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet) {
+	admitted, forward := s.guard.Admit(s, m, h)
+	if forward {
+		s.forward(ctx, admitted, h, out, nil)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	key := m.Key()
+	s.mu.Lock()
+	ending := s.ending
+	if !ending {
+		s.work.Add(1)
+		if m.ID != nil {
+			s.calls[key] = cancel
+		}
+	}
+	s.mu.Unlock()
+	if ending {
+		cancel(nil)
+		out.End(Reply{Message: ErrorMessage(m.ID, codeInternal, "tools/call: the gateway is shutting down; nothing was sent")})
+		return
+	}
+	go func() {
+		defer s.work.Done()
+		reply := s.guard.Call(ctx, &ToolCall{
+			Session: s, Message: m, Header: h,
+			Progress: func(p Message) { out.Event(Event{Message: p}) },
+			Forward:  func(ctx context.Context, m Message) Message { return s.ask(ctx, m, h, out) },
+		})
+		gone := errors.Is(context.Cause(ctx), errCallerCancelled)
+		s.mu.Lock()
+		delete(s.calls, key)
+		s.mu.Unlock()
+		cancel(nil)
+		if !gone && m.ID != nil {
+			out.End(Reply{Delivery: Answered, Message: reply})
+		} else {
+			out.End(Reply{})
+		}
+	}()
+}
+
+// ask forwards a message and waits for its reply.
+func (s *Session) ask(ctx context.Context, m Message, h http.Header, out Outlet) Message {
+	done := make(chan Reply, 1)
+	s.Link.Send(ctx, &Exchange{Message: m, Header: h, Event: out.Event, Done: func(r Reply) { done <- r }})
+	r := <-done
+	if r.Message.Raw == nil {
+		r.Delivery = Sent
+	}
+	return r.orError(m).Message
+}
+
+// cancel ends the guarded call that the client means, and reports whether there was one.
+func (s *Session) cancel(m Message) bool {
+	id, ok := rawjson.Get(m.Params, "requestId")
+	if !ok {
+		return false
+	}
+	s.mu.Lock()
+	cancel := s.calls[Message{ID: id}.Key()]
+	s.mu.Unlock()
+	if cancel == nil {
+		return false
+	}
+	cancel(errCallerCancelled)
+	return true
+}
+
+// Close lets guarded calls finish until ctx ends, then closes the upstream session, which settles the rest, and waits for all of them.
+func (s *Session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
+	idle := make(chan struct{})
+	go func() { s.work.Wait(); close(idle) }()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	err := s.Link.Close()
+	<-idle
+	return err
+}

@@ -1,0 +1,238 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/deed-run/deed/mcpgate/internal/rawjson"
+)
+
+// Open returns a session with a child process of its own, which is started by the first request.
+func (c Command) Open(sink func(Event), shared bool) Link {
+	return &stdioLink{
+		command: c.filled(), sink: sink, shared: shared, prefix: "deed-" + rand.Text()[:10] + "-",
+		pending: map[string]*waiting{}, tokens: map[string]*waiting{},
+	}
+}
+
+// stdioLink is a session over a child's standard streams. Requests of the gateway itself, and all requests of a shared link, travel under
+// ids of its own.
+type stdioLink struct {
+	command Command
+	sink    func(Event)
+	shared  bool
+	prefix  string
+	serial  atomic.Uint64
+
+	starting sync.Mutex // held while a child is started and initialised
+	work     sync.WaitGroup
+
+	mu          sync.Mutex
+	child       *child
+	closed      bool
+	pending     map[string]*waiting // by id, as Message.Key
+	tokens      map[string]*waiting // by progress token on the wire
+	initialize  Message             // what the client opened the session with
+	initialized Message
+	restarted   bool // no request went to this child yet
+	heard       time.Time
+}
+
+// waiting is a request whose reply has not come.
+type waiting struct {
+	x     *Exchange
+	id    json.RawMessage // the caller's id when another one is on the wire
+	token string          // the token on the wire
+	child *child
+	stop  func() bool // ends the watch over the caller's context
+}
+
+func (l *stdioLink) ownID() json.RawMessage {
+	return json.RawMessage(`"` + l.prefix + strconv.FormatUint(l.serial.Add(1), 10) + `"`)
+}
+
+func (l *stdioLink) Send(ctx context.Context, x *Exchange) {
+	l.mu.Lock()
+	c, closed := l.child, l.closed
+	if !closed {
+		l.work.Add(1)
+	}
+	l.mu.Unlock()
+	switch {
+	case closed:
+		x.end(Reply{Delivery: Unsent, Err: ErrUpstreamClosed})
+		return
+	case c != nil && !c.isDead():
+		l.send(ctx, c, x)
+	case !x.Message.IsRequest():
+		// A new process knows nothing of what a notification or a reply is about.
+	default:
+		l.work.Add(1)
+		go func() {
+			defer l.work.Done()
+			c, err := l.ensure(ctx, x.Message.Method != "initialize")
+			if err != nil {
+				x.end(Reply{Delivery: Unsent, Err: err})
+				return
+			}
+			l.send(ctx, c, x)
+		}()
+	}
+	l.work.Done()
+}
+
+func (p *child) isDead() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+func (x *Exchange) end(r Reply) {
+	if x.Done != nil {
+		x.Done(r)
+	}
+}
+
+// send writes the message to this child and to no other one.
+func (l *stdioLink) send(ctx context.Context, c *child, x *Exchange) {
+	m, w, err := l.onWire(x)
+	if err != nil {
+		x.end(Reply{Delivery: Unsent, Err: err})
+		return
+	}
+	key := m.Key()
+	if m.IsRequest() {
+		w.child = c
+		l.mu.Lock()
+		if l.pending[key] != nil {
+			l.mu.Unlock()
+			x.end(Reply{Delivery: Unsent, Err: fmt.Errorf("request id %s is in use; nothing was sent", m.ID)})
+			return
+		}
+		l.pending[key] = w
+		if w.token != "" {
+			l.tokens[w.token] = w
+		}
+		l.record(m)
+		l.mu.Unlock()
+		if ctx.Done() != nil {
+			stop := context.AfterFunc(ctx, func() { l.settle(key, w, Reply{Delivery: Sent, Err: context.Cause(ctx)}) })
+			l.mu.Lock()
+			w.stop = stop
+			l.mu.Unlock()
+		}
+	} else {
+		l.mu.Lock()
+		l.record(m)
+		l.mu.Unlock()
+	}
+	l.put(c, x, m, w)
+}
+
+// put writes the line. A write to a child that is gone fails; one that a dying child could still have read counts as sent.
+func (l *stdioLink) put(c *child, x *Exchange, m Message, w *waiting) {
+	n, err := c.lines.write(oneLine(m.Raw), x.Gate)
+	if !m.IsRequest() {
+		return
+	}
+	if err != nil {
+		delivery := Sent
+		if n == 0 {
+			delivery = Unsent
+		}
+		l.settle(m.Key(), w, Reply{Delivery: delivery, Err: fmt.Errorf("write to upstream %q: %w", l.command.Args[0], err)})
+		return
+	}
+	select {
+	case <-c.dead:
+		l.settle(m.Key(), w, Reply{Delivery: Sent, Err: c.err})
+	default:
+	}
+}
+
+// onWire gives the message the id and token that it travels under.
+func (l *stdioLink) onWire(x *Exchange) (Message, *waiting, error) {
+	m, w := x.Message, &waiting{x: x}
+	if !m.IsRequest() {
+		return m, w, nil
+	}
+	w.token = x.Token
+	if !l.shared {
+		return m, w, nil
+	}
+	id := l.ownID()
+	w.id = m.ID
+	m, err := m.With("id", id)
+	if err == nil {
+		if token, ok := rawjson.Get(m.Params, "_meta", "progressToken"); ok {
+			x.Token, w.token = string(token), string(id)
+			var params []byte
+			if params, err = rawjson.Set(m.Params, id, "_meta", "progressToken"); err == nil {
+				m, err = m.With("params", params)
+			}
+		}
+	}
+	return m, w, err
+}
+
+// record keeps what a restarted child must be told before the next request. The caller holds mu.
+func (l *stdioLink) record(m Message) {
+	l.restarted = false
+	switch m.Method {
+	case "initialize":
+		l.initialize, l.initialized = m, Message{}
+	case "notifications/initialized":
+		l.initialized = m
+	}
+}
+
+// settle ends a pending request once.
+func (l *stdioLink) settle(key string, w *waiting, r Reply) {
+	l.mu.Lock()
+	if l.pending[key] != w {
+		l.mu.Unlock()
+		return
+	}
+	delete(l.pending, key)
+	if w.token != "" && l.tokens[w.token] == w {
+		delete(l.tokens, w.token)
+	}
+	stop := w.stop
+	l.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	if w.id != nil && r.Delivery == Answered {
+		if m, err := r.Message.With("id", w.id); err == nil {
+			r.Message = m
+		}
+	}
+	w.x.end(r)
+}
+
+// Close ends the child and everything that waits for it.
+func (l *stdioLink) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	c := l.child
+	l.mu.Unlock()
+	if c != nil {
+		c.stop()
+	}
+	l.work.Wait()
+	return nil
+}
+
+var errStdioNoise = errors.New("a line of the upstream's output is no message")

@@ -1,0 +1,111 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// Stdio serves one client on a pair of streams, in front of one upstream.
+type Stdio struct {
+	// Name is the upstream's name, the first part of its tools' names.
+	Name      string
+	Upstream  Upstream
+	Principal deed.Principal
+	// Guard is nil for a transparent proxy.
+	Guard Guard
+	// MaxMessage is the longest message accepted from the client in bytes, by default 64 MiB.
+	MaxMessage int
+	// Drain is how long calls in flight may go on after the client has left, by default 10 s.
+	Drain time.Duration
+}
+
+// Serve handles messages until in ends or ctx does, then lets guarded calls finish and closes the upstream. It returns nil after either; a
+// goroutine blocked in in.Read may outlive it, because a read of a terminal or pipe cannot be interrupted.
+func (g Stdio) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	lines := &lineWriter{w: out}
+	outlet := stdioOutlet{lines}
+	link := g.Upstream.Open(outlet.Event, false)
+	s := newSession(g.Name, "stdio-"+rand.Text(), g.Principal, link, g.Guard)
+	ended := make(chan error, 1)
+	callers, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	go func() { ended <- g.read(callers, s, in, outlet) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	wait := g.Drain
+	if wait <= 0 {
+		wait = 10 * time.Second
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
+	defer cancel()
+	if closeErr := s.Close(drain); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func (g Stdio) read(ctx context.Context, s *Session, in io.Reader, out stdioOutlet) error {
+	lines := newLineReader(in, g.MaxMessage)
+	for {
+		line, err := lines.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, ErrTooLong):
+			out.End(Reply{Message: ErrorMessage(idOf(line), codeInvalidRequest, "the message is longer than the limit; nothing was done")})
+			continue
+		case errors.Is(err, ErrCut):
+			return nil // a message that was never sent whole was never sent
+		case err != nil:
+			return fmt.Errorf("read from the client: %w", err)
+		}
+		m, err := ParseMessage(line)
+		if err != nil {
+			code := codeInvalidRequest
+			if m.ID == nil {
+				code = codeParse
+			}
+			out.End(Reply{Message: ErrorMessage(m.ID, code, err.Error()+"; nothing was done")})
+			continue
+		}
+		s.Handle(ctx, m, nil, out)
+	}
+}
+
+func idOf(head []byte) json.RawMessage {
+	if key := headID(head); key != "" && key[0] != '"' {
+		return json.RawMessage(key)
+	}
+	return nil
+}
+
+// stdioOutlet writes messages as lines.
+type stdioOutlet struct{ lines *lineWriter }
+
+func (o stdioOutlet) Head(int, http.Header) {}
+
+func (o stdioOutlet) Event(e Event) {
+	if e.Message.Raw != nil {
+		_, _ = o.lines.write(oneLine(e.Message.Raw), nil)
+	}
+}
+
+func (o stdioOutlet) End(r Reply) {
+	if r.Message.Raw == nil && r.Delivery == Answered && r.Err != nil {
+		return
+	}
+	o.Event(Event{Message: r.Message})
+}
