@@ -57,7 +57,7 @@ func (s *tomlScanner) array(depth int) (node, error) {
 		s.blank(true)
 		if s.peek() == ',' {
 			s.at++
-		} else if s.peek() != ']' {
+		} else if s.peek() != ']' && s.at < len(s.src) {
 			return n, s.fail(s.at, "expected ',' or ']' in the array that starts on line %d", lineAt(s.src, n.start))
 		}
 	}

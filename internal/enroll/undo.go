@@ -71,7 +71,7 @@ func (c *Change) takeOut(doc document, earlier []entry, binary string) ([]edit, 
 			continue
 		}
 		leave := func(reason string) {
-			c.Left = append(c.Left, Note{Kind: NoteWrapped, Server: e.name, Line: lineAt(doc.src, e.offset), Reason: reason, Advice: "edit it by hand if deed shall go there too"})
+			c.Left = append(c.Left, Note{Kind: NoteWrapped, Server: e.name, Line: lineAt(doc.src, e.offset), Reason: reason, Advice: "edit it by hand to take deed out there too"})
 		}
 		if original == 0 {
 			leave("deed takes this server from its own configuration, so there is no command to put back")
@@ -82,6 +82,10 @@ func (c *Change) takeOut(doc document, earlier []entry, binary string) ([]edit, 
 			leave("it ran through deed before deed was put in here")
 			continue
 		}
+		if before.fields == nil && words[2] != "--name" {
+			leave("it was put behind deed in another way than by this command")
+			continue
+		}
 		_, hadArgs := before.fields["args"]
 		edits = append(edits, doc.unwrapEdits(e, original-1, before.fields != nil && !hadArgs)...)
 		want[e.name] = words[original:]
@@ -89,25 +93,25 @@ func (c *Change) takeOut(doc document, earlier []entry, binary string) ([]edit, 
 	return edits, want
 }
 
-// origin looks in the backups for the entry as it was without deed. handMade
-// says that the backups know the entry only with deed.
+// origin looks in the backups for the entry as it was without deed, best the one
+// with the same words. handMade says that the backups know the entry only with
+// deed.
 func origin(earlier []entry, name string, words []string, binary string) (found entry, handMade bool) {
 	for _, e := range earlier {
-		if e.name != name {
-			continue
-		}
 		had, problem := e.command()
-		if problem != "" {
+		if e.name != name || problem != "" {
 			continue
 		}
 		if slices.Equal(had, words) {
 			return e, false
 		}
-		if at, yes := behindDeed(had, binary); yes && at > 0 && slices.Equal(had[at:], words) {
+		if _, yes := behindDeed(had, binary); yes {
 			handMade = true
+		} else {
+			found = e
 		}
 	}
-	return entry{}, handMade
+	return found, handMade && found.fields == nil
 }
 
 // earlierEntries gathers the servers of all backups. A backup that no longer
