@@ -1,0 +1,174 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package outcome
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/deed-run/deed"
+)
+
+// MCPAnswer is a whole JSON-RPC reply to a tools/call: one of Result and Error is set. Status is the HTTP status that it came with, 0 on
+// stdio.
+type MCPAnswer struct {
+	Result json.RawMessage
+	Error  json.RawMessage
+	Status int
+}
+
+// JSON-RPC 2.0 section 5.1.
+const (
+	methodNotFound = -32601
+	invalidParams  = -32602
+)
+
+// MCP classifies a whole answer to a tools/call (design: "Outcomes"). A result is a success unless it is marked as an error, asks a
+// question (2026-07-28 input_required) or promises a later answer (a task).
+func MCP(answer MCPAnswer, rules Rules) deed.Outcome {
+	if answer.Error != nil {
+		return mcpError(answer, rules)
+	}
+	var result struct {
+		ResultType   string          `json:"resultType"`
+		IsError      json.RawMessage `json:"isError"`
+		RequestState json.RawMessage `json:"requestState"`
+		TaskID       string          `json:"taskId"`
+		Task         struct {
+			TaskID string `json:"taskId"`
+		} `json:"task"`
+		Content json.RawMessage `json:"content"`
+	}
+	trimmed := bytes.TrimSpace(answer.Result)
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return unknown("the result is no object")
+	}
+	// Members that are not of the expected kind stay zero: an odd result of a call that happened is still a result.
+	_ = json.Unmarshal(lenient(trimmed), &result)
+	switch {
+	case result.ResultType == "input_required":
+		out := deed.Outcome{Kind: deed.OutcomeInputRequired, Result: answer.Result}
+		if result.RequestState != nil {
+			out.RequestState = result.RequestState
+		}
+		return out
+	case result.ResultType == "task" && result.TaskID != "":
+		return deed.Outcome{Kind: deed.OutcomeTask, TaskID: result.TaskID, Result: answer.Result}
+	case result.Task.TaskID != "" && result.Content == nil:
+		return deed.Outcome{Kind: deed.OutcomeTask, TaskID: result.Task.TaskID, Result: answer.Result}
+	}
+	text := Text(trimmed)
+	isError := string(bytes.TrimSpace(result.IsError)) == "true"
+	if out, ok := rules.refused(text, isError); ok {
+		out.Result, out.ResultIsError, out.Message = answer.Result, isError, text
+		return out
+	}
+	if isError {
+		return deed.Outcome{Kind: deed.OutcomeUnknown, Reason: deed.ReasonToolError, Message: text, Result: answer.Result, ResultIsError: true}
+	}
+	return success(answer.Result, rules.Receipt)
+}
+
+// lenient keeps the members that MCP reads and drops the others, whose numbers may not fit a decoder.
+func lenient(result []byte) []byte {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(result, &members) != nil {
+		return result
+	}
+	kept := map[string]json.RawMessage{}
+	for _, name := range []string{"resultType", "isError", "requestState", "taskId", "task", "content"} {
+		if value, ok := members[name]; ok {
+			kept[name] = value
+		}
+	}
+	if task, ok := kept["task"]; ok && !strings.HasPrefix(strings.TrimSpace(string(task)), "{") {
+		delete(kept, "task")
+	}
+	for _, name := range []string{"resultType", "taskId"} {
+		if value, ok := kept[name]; ok && value[0] != '"' {
+			delete(kept, name)
+		}
+	}
+	out, err := json.Marshal(kept)
+	if err != nil {
+		return result
+	}
+	return out
+}
+
+func (r Rules) refused(text string, isError bool) (deed.Outcome, bool) {
+	for _, f := range r.Failed {
+		if (isError || f.AnyResult) && f.Text.MatchString(text) {
+			return deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: f.Final, RetryAfter: f.RetryAfter}, true
+		}
+	}
+	if !isError {
+		return deed.Outcome{}, false
+	}
+	if r.ErrorsAreFailures {
+		return deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true}, true
+	}
+	for _, pattern := range refusals {
+		if pattern.MatchString(text) {
+			return deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true}, true
+		}
+	}
+	return deed.Outcome{}, false
+}
+
+func mcpError(answer MCPAnswer, rules Rules) deed.Outcome {
+	var e struct {
+		Code    json.Number `json:"code"`
+		Message string      `json:"message"`
+	}
+	if err := json.Unmarshal(answer.Error, &e); err != nil {
+		return unknown("the error is malformed")
+	}
+	code, _ := e.Code.Int64()
+	refused := deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true, Message: e.Message}
+	for _, f := range rules.Failed {
+		if f.Text.MatchString(e.Message) {
+			refused.Final, refused.RetryAfter = f.Final, f.RetryAfter
+			return refused
+		}
+	}
+	switch {
+	case code == methodNotFound:
+		return refused
+	case code == invalidParams && inputText.MatchString(e.Message) && !outputText.MatchString(e.Message):
+		return refused
+	case answer.Status >= 400 && answer.Status < 500:
+		out := HTTP(answer.Status, nil)
+		out.Message = e.Message
+		return out
+	}
+	out := unknown(e.Message)
+	out.Reason = deed.ReasonOutcomeUnknown
+	return out
+}
+
+func unknown(text string) deed.Outcome {
+	return deed.Outcome{Kind: deed.OutcomeUnknown, Reason: deed.ReasonOutcomeUnknown, Message: text}
+}
+
+// Text returns the text blocks of an MCP tool result, one per line.
+func Text(result []byte) string {
+	var r struct {
+		Content []json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(result, &r) != nil {
+		return ""
+	}
+	var texts []string
+	for _, raw := range r.Content {
+		var block struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(raw, &block) == nil && block.Type == "text" {
+			texts = append(texts, block.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}

@@ -1,0 +1,50 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package outcome
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// notSentRetry is when an attempt that never left may be repeated.
+const notSentRetry = time.Second
+
+// Lost classifies a dispatch without a whole answer. unsent says that it is proved that no byte left: DNS, connect and TLS failures, a
+// refused stream, a write of zero bytes. Everything else may have happened.
+func Lost(unsent bool, text string) deed.Outcome {
+	if unsent {
+		return deed.Outcome{Kind: deed.OutcomeUnsent, Reason: deed.ReasonNotSent, RetryAfter: notSentRetry, Message: text}
+	}
+	return unknown(text)
+}
+
+// HTTP classifies a whole HTTP answer where no rule of the tool says otherwise. Redirects are never followed, because Go turns a POST into
+// a GET, and prove nothing.
+func HTTP(status int, h http.Header) deed.Outcome {
+	refused := deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true, Message: "HTTP " + strconv.Itoa(status)}
+	switch status {
+	case 400, 401, 403, 405, 406, 411, 413, 414, 415, 417, 422, 428, 431:
+		return refused
+	case http.StatusTooManyRequests:
+		refused.Final = false
+		refused.RetryAfter = RetryAfter(h)
+		return refused
+	}
+	if status >= 200 && status < 300 {
+		return deed.Outcome{Kind: deed.OutcomeSuccess}
+	}
+	return unknown("HTTP " + strconv.Itoa(status))
+}
+
+// RetryAfter reads the header in its seconds form (RFC 9110 section 10.2.3), 0 without one; a date, which needs a clock, counts as absent.
+func RetryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds < 0 || seconds > 86400 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
