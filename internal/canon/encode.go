@@ -18,10 +18,8 @@ func appendNode(dst []byte, n *node, mode numberMode) ([]byte, *Error) {
 			mode = numbersExact
 		}
 		return appendNumber(dst, n.text, mode)
-	case kindArray, kindObject:
-		return appendContainer(dst, n, mode)
 	default:
-		return append(dst, n.text...), nil
+		return appendContainer(dst, n, mode)
 	}
 }
 

@@ -12,25 +12,25 @@ type Code = string
 
 // Codes of documents that have no canonical form.
 const (
-	CodeSyntax              Code = "syntax"              // not JSON (RFC 8259)
-	CodeTrailingData        Code = "trailing_data"       // more than one value
-	CodeBOM                 Code = "bom"                 // starts with a byte order mark
-	CodeInvalidUTF8         Code = "invalid_utf8"        // a string is not UTF-8
-	CodeLoneSurrogate       Code = "lone_surrogate"      // an escape denotes half a character
-	CodeDuplicateMember     Code = "duplicate_member"    // two members of one name, after unescaping
-	CodeCaseConflict        Code = "case_conflict"       // names that differ only by case, with include
-	CodeNotObject           Code = "not_object"          // arguments are not an object
-	CodeTooDeep             Code = "too_deep"            // more than MaxDepth levels
-	CodeTooLarge            Code = "too_large"           // more bytes than allowed
-	CodeNumberTooLong       Code = "number_too_long"     // literal over MaxNumberLength
-	CodeNumberOutOfRange    Code = "number_out_of_range" // outside float64, or an exponent below -999999999
-	CodeNumberNotRepresents Code = "number_not_float64"  // numbers: interop, and float64 changes the value
-	CodeRequired            Code = "required"            // a required field is missing or null
-	CodeUnlisted            Code = "unlisted"            // neither in include nor in exclude
-	CodeNormalize           Code = "normalize"           // a normaliser cannot read its value
-	CodeInvalidPointer      Code = "invalid_pointer"     // a pointer given to Pick
-	CodeInvalidRules        Code = "invalid_rules"       // Compile or Load refused the rules
-	CodeUnknownAlgorithm    Code = "unknown_algorithm"   // Load met rules of another algorithm
+	CodeSyntax           Code = "syntax"              // not JSON (RFC 8259)
+	CodeTrailingData     Code = "trailing_data"       // more than one value
+	CodeBOM              Code = "bom"                 // starts with a byte order mark
+	CodeInvalidUTF8      Code = "invalid_utf8"        // a string is not UTF-8
+	CodeLoneSurrogate    Code = "lone_surrogate"      // an escape denotes half a character
+	CodeDuplicateMember  Code = "duplicate_member"    // two members of one name, after unescaping
+	CodeCaseConflict     Code = "case_conflict"       // names that differ only by case, with include
+	CodeNotObject        Code = "not_object"          // arguments are not an object
+	CodeTooDeep          Code = "too_deep"            // more than MaxDepth levels
+	CodeTooLarge         Code = "too_large"           // more bytes than allowed
+	CodeNumberTooLong    Code = "number_too_long"     // literal over MaxNumberLength
+	CodeNumberOutOfRange Code = "number_out_of_range" // outside float64, or an exponent below -999999999
+	CodeNumberNotFloat64 Code = "number_not_float64"  // numbers: interop, and float64 changes the value
+	CodeRequired         Code = "required"            // a required field is missing or null
+	CodeUnlisted         Code = "unlisted"            // neither in include nor in exclude
+	CodeNormalize        Code = "normalize"           // a normaliser cannot read its value
+	CodeInvalidPointer   Code = "invalid_pointer"     // a pointer given to Pick
+	CodeInvalidRules     Code = "invalid_rules"       // Compile or Load refused the rules
+	CodeUnknownAlgorithm Code = "unknown_algorithm"   // Load met rules of another algorithm
 )
 
 // Error is the refusal of a document or of fingerprint rules.

@@ -18,7 +18,6 @@ const (
 	kindString
 	kindArray
 	kindObject
-	kindCanonical // text holds finished canonical bytes
 )
 
 // node is one parsed value. Members of an object are sorted by name in the
@@ -28,7 +27,7 @@ type node struct {
 	// exact marks a number read from a decimal string: it is written exactly
 	// whatever the numbers rule says about number literals.
 	exact bool
-	text  []byte // unescaped string, number literal, canonical bytes
+	text  []byte // unescaped string or number literal
 	kids  []member
 }
 

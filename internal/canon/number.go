@@ -191,7 +191,7 @@ func appendNumber(dst, literal []byte, mode numberMode) ([]byte, *Error) {
 	}
 	s := shortest(f, floatBuffer[:0])
 	if mode == numbersInterop && !s.equal(d) {
-		return nil, &Error{Code: CodeNumberNotRepresents, Detail: "float64 does not hold this number exactly and numbers is interop: send it as a string"}
+		return nil, &Error{Code: CodeNumberNotFloat64, Detail: "float64 does not hold this number exactly and numbers is interop: send it as a string"}
 	}
 	return s.append(dst), nil
 }

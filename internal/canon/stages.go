@@ -120,16 +120,27 @@ func (u *unorderedRule) sort(n *node, mode numberMode) *Error {
 	if n.kind != kindArray {
 		return nil
 	}
+	type element struct {
+		canonical []byte
+		member    member
+	}
+	elements := make([]element, len(n.kids))
+	var buffer []byte
 	for i := range n.kids {
-		canonical, e := appendNode(nil, &n.kids[i].value, mode)
-		if e != nil {
+		from := len(buffer)
+		var e *Error
+		if buffer, e = appendNode(buffer, &n.kids[i].value, mode); e != nil {
 			return e.under(kindArray, nil, i)
 		}
-		n.kids[i].value = node{kind: kindCanonical, text: canonical}
+		elements[i] = element{canonical: buffer[from:len(buffer):len(buffer)], member: n.kids[i]}
 	}
-	slices.SortFunc(n.kids, func(a, b member) int { return bytes.Compare(a.value.text, b.value.text) })
+	slices.SortFunc(elements, func(a, b element) int { return bytes.Compare(a.canonical, b.canonical) })
 	if u.set {
-		n.kids = slices.CompactFunc(n.kids, func(a, b member) bool { return bytes.Equal(a.value.text, b.value.text) })
+		elements = slices.CompactFunc(elements, func(a, b element) bool { return bytes.Equal(a.canonical, b.canonical) })
+	}
+	n.kids = n.kids[:len(elements)]
+	for i := range elements {
+		n.kids[i] = elements[i].member
 	}
 	return nil
 }
