@@ -3,10 +3,9 @@
 package canon
 
 import (
-	"encoding/json"
+	"bytes"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Compile checks the rules and prepares them for use. Its errors are [*Error]
@@ -95,7 +94,7 @@ func (p *Program) compileDefaults(r Rules, _ Options) *Error {
 		if at.segments[len(at.segments)-1].every {
 			return invalid("defaults", pointer, "a default needs the name of its member: end the pointer with a name, not with *")
 		}
-		value, e := parse(slices.Clone(r.Defaults[pointer]), p.maxBytes)
+		value, e := new(parser).document(slices.Clone(r.Defaults[pointer]), p.maxBytes)
 		if e != nil {
 			return invalid("defaults", pointer, "the default is not one valid JSON value: "+e.Detail)
 		}
@@ -160,6 +159,9 @@ func (p *Program) contradictions() *Error {
 			if out.covers(in) {
 				return invalid("include", in.source, "exclude "+out.source+" removes it: list it in one of the two")
 			}
+			if out.coversBy(bytes.EqualFold, in) {
+				return invalid("exclude", out.source, "it differs only by case from include "+in.source+", and receivers may take one for the other: remove it")
+			}
 		}
 		for _, must := range p.require {
 			if out.covers(must) {
@@ -185,38 +187,4 @@ func rulePointer(rule, pointer string) (pattern, *Error) {
 
 func invalid(rule, pointer, problem string) *Error {
 	return &Error{Code: CodeInvalidRules, Pointer: pointer, Detail: rule + ": " + problem}
-}
-
-// source is the form in which rules are stored and hashed.
-type source struct {
-	Algorithm string `json:"algorithm"`
-	Rules     Rules  `json:"rules"`
-}
-
-// seal writes the normalised rules, so that equal rules have one hash however
-// they were spelled or ordered.
-func (p *Program) seal(r Rules) *Error {
-	list := func(patterns []pattern) []string {
-		var pointers []string
-		for _, one := range patterns {
-			pointers = append(pointers, one.source)
-		}
-		slices.Sort(pointers)
-		return pointers
-	}
-	r.Include, r.Exclude, r.Require = list(p.include), list(p.exclude), list(p.require)
-	r.NullIsAbsent, r.EmptyIsAbsent = list(p.nullIsAbsent), list(p.emptyIsAbsent)
-	r.MaxBytes = p.maxBytes
-	r.Numbers = [...]string{"exact", "interop", "ieee754"}[p.numbers]
-	r.Unlisted = strings.TrimPrefix(r.Unlisted, "error")
-	raw, err := json.Marshal(source{Algorithm: Algorithm, Rules: r})
-	if err != nil {
-		return invalid("rules", "", "cannot be stored: "+err.Error())
-	}
-	canonical, err := CanonicalJSON(raw)
-	if err != nil {
-		return invalid("rules", "", "cannot be stored: "+err.Error())
-	}
-	p.source, p.hash = canonical, digest(canonical)
-	return nil
 }

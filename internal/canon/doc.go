@@ -36,7 +36,16 @@
 // Number::toString applied to the exact decimal digits, so a value that float64
 // prints back unchanged has exactly the bytes of RFC 8785. Numbers "interop"
 // refuses every other value; "ieee754" rounds to float64 first, which is RFC
-// 8785 to the letter and merges neighbouring 64-bit identifiers.
+// 8785 to the letter and merges neighbouring 64-bit identifiers. The canonical
+// text of a number of nearly [MaxNumberLength] characters can be longer than
+// that limit; all other canonical documents are their own canonical form.
+//
+// # Text
+//
+// Without a normaliser a string is its exact characters. The normalisers lower,
+// upper and trim, and international host names, follow the Unicode tables of the
+// standard library; letters that a later Unicode version assigns may then start
+// to fold. Every other rule is fixed by the algorithm name alone.
 //
 // # What it is not
 //

@@ -17,7 +17,9 @@ const MaxMessageBytes int64 = 4 << 20
 // [MaxNumberLength], the float64 range and [MaxMessageBytes]. The error is an
 // [*Error].
 func Strict(doc []byte) error {
-	if _, e := parse(doc, MaxMessageBytes); e != nil {
+	p := newParser()
+	defer p.release()
+	if _, e := p.document(doc, MaxMessageBytes); e != nil {
 		return e
 	}
 	return nil
@@ -26,7 +28,9 @@ func Strict(doc []byte) error {
 // CanonicalJSON returns the canonical form of any JSON value: RFC 8785 with
 // exact numbers. It is as strict as [Strict] but sets no size limit.
 func CanonicalJSON(doc []byte) ([]byte, error) {
-	root, e := parse(doc, math.MaxInt64)
+	p := newParser()
+	defer p.release()
+	root, e := p.document(doc, math.MaxInt64)
 	if e != nil {
 		return nil, e
 	}
@@ -46,7 +50,9 @@ func Pick(args []byte, pointer string) (canonical []byte, found bool, err error)
 	if e != nil {
 		return nil, false, e
 	}
-	root, e := parse(args, math.MaxInt64)
+	p := newParser()
+	defer p.release()
+	root, e := p.document(args, math.MaxInt64)
 	if e != nil {
 		return nil, false, e
 	}
@@ -89,7 +95,7 @@ func singlePointer(pointer string) (pattern, *Error) {
 // itself. The document is checked as by [Strict], without its size limit, and
 // must be an object.
 func Without(args []byte, name string) (rest []byte, value json.RawMessage, found bool, err error) {
-	p := parsers.Get().(*parser)
+	p := newParser()
 	defer p.release()
 	p.watched = []byte(name)
 	root, e := p.document(args, math.MaxInt64)

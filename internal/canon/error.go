@@ -57,6 +57,9 @@ func (e *Error) Error() string {
 	return subject + place + ": " + e.Detail + " (" + e.Code + ")"
 }
 
+// maxNameInError bounds what a hostile member name adds to a pointer.
+const maxNameInError = 128
+
 // under moves the error one level down: it happened inside member m, at
 // position index of its container. Pointers are built while unwinding so that
 // the successful path keeps no path at all.
@@ -64,6 +67,9 @@ func (e *Error) under(container kind, name []byte, index int) *Error {
 	segment := strconv.Itoa(index)
 	if container == kindObject {
 		segment = escapeSegment(string(name))
+		if len(name) > maxNameInError {
+			segment = escapeSegment(strings.ToValidUTF8(string(name[:maxNameInError]), "")) + "…"
+		}
 	}
 	e.Pointer = "/" + segment + e.Pointer
 	return e

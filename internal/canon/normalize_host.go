@@ -9,6 +9,12 @@ import (
 	"unicode/utf8"
 )
 
+// Limits of RFC 1035 section 2.3.4, in characters of the text form.
+const (
+	maxLabel = 63
+	maxHost  = 253
+)
+
 // normaliseEmail writes the domain of an address in lower case and as A-labels.
 // The local part stays as it is: it may be case-sensitive (RFC 5321 section
 // 2.4). Display names and lists are not addresses.
@@ -57,13 +63,13 @@ func normaliseHost(host string, rooted bool) (string, string) {
 		if !ok {
 			return "", problem + ", or an international name in lower case or as xn-- labels"
 		}
-		if len(ascii) == 0 || len(ascii) > 63 {
+		if len(ascii) == 0 || len(ascii) > maxLabel {
 			return "", problem
 		}
 		labels[i] = ascii
 		total += len(ascii) + 1
 	}
-	if total > 254 {
+	if total > maxHost+1 {
 		return "", problem
 	}
 	return strings.Join(labels, "."), ""
@@ -83,7 +89,12 @@ func normaliseLiteral(host string) (string, string) {
 	return "[" + prefix + address.String() + "]", ""
 }
 
+// asciiLabel refuses long labels before encoding them: punycode costs the
+// square of the length.
 func asciiLabel(label string) (string, bool) {
+	if utf8.RuneCountInString(label) > maxLabel {
+		return "", false
+	}
 	runes := make([]rune, 0, len(label))
 	ascii := true
 	for _, r := range label {

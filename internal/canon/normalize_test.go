@@ -3,6 +3,7 @@
 package canon_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/deed-run/deed/internal/canon"
@@ -103,6 +104,9 @@ func TestNormaliserEmailDomain(t *testing.T) {
 		{"a full-width letter", `a@\uff45xample.com`, refused},
 		{"the Kelvin sign", `a@\u212a.example`, refused},
 		{"an A-label with a letter outside ASCII", `a@xn--bücher.example`, refused},
+		{"a label too long to encode", `a@` + strings.Repeat("ü", 300_000) + `.example`, refused},
+		{"a label of 64 characters", `a@` + strings.Repeat("x", 64) + `.example`, refused},
+		{"a host of 254 characters", `a@` + strings.Repeat(strings.Repeat("x", 49)+".", 5) + "abcd", refused},
 		{"an unclosed literal", `a@[192.0.2.1`, refused},
 	}
 	for _, c := range cases {

@@ -5,7 +5,6 @@ package canon
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 )
@@ -18,11 +17,13 @@ const (
 )
 
 // parser reads one document in one pass. Strings without escapes and number
-// literals point into src, so a tree must not outlive or outrun its source.
+// literals point into src, and containers into arena: a tree is valid until its
+// source changes or the parser is released.
 type parser struct {
 	src   []byte
 	pos   int
 	stack []member // members of the containers still open
+	arena []member // members of the containers already read
 
 	// watched, when not nil, is a member name of the root object whose place
 	// is recorded in found.
@@ -38,37 +39,39 @@ type span struct {
 	previousComma          int
 }
 
-var parsers = sync.Pool{New: func() any { return &parser{stack: make([]member, 0, 32)} }}
+// Pooled parsers keep this many members, so that one large document does not
+// pin its memory.
+const pooledMembers = 4096
 
-// parse reads doc strictly. limit is the greatest length in bytes.
-func parse(doc []byte, limit int64) (node, *Error) {
-	p := parsers.Get().(*parser)
-	root, e := p.document(doc, limit)
-	p.release()
-	return root, e
-}
+// parsers caches memory between calls, never content.
+var parsers = sync.Pool{New: func() any { return &parser{stack: make([]member, 0, 32), arena: make([]member, 0, 64)} }}
+
+// newParser returns a pooled parser; the caller releases it when the tree is no
+// longer needed.
+func newParser() *parser { return parsers.Get().(*parser) }
 
 func (p *parser) release() {
-	if cap(p.stack) > 4096 {
-		p.stack = make([]member, 0, 32)
+	if cap(p.stack) > pooledMembers || cap(p.arena) > pooledMembers {
+		return
 	}
 	clear(p.stack)
-	p.stack = p.stack[:0]
-	p.src, p.pos, p.watched, p.found = nil, 0, nil, span{}
+	clear(p.arena)
+	*p = parser{stack: p.stack[:0], arena: p.arena[:0]}
 	parsers.Put(p)
 }
 
+// document reads doc strictly. limit is the greatest length in bytes.
 func (p *parser) document(doc []byte, limit int64) (node, *Error) {
-	var root node
 	if int64(len(doc)) > limit {
-		return root, &Error{Code: CodeTooLarge, Detail: fmt.Sprintf("%d bytes exceed the limit of %d: send less, or pass large content by reference", len(doc), limit)}
+		return node{}, &Error{Code: CodeTooLarge, Detail: fmt.Sprintf("%d bytes exceed the limit of %d: send less, or pass large content by reference", len(doc), limit)}
 	}
 	if bytes.HasPrefix(doc, []byte("\xEF\xBB\xBF")) {
-		return root, &Error{Code: CodeBOM, Detail: "the document starts with a byte order mark: send UTF-8 without one"}
+		return node{}, &Error{Code: CodeBOM, Detail: "the document starts with a byte order mark: send UTF-8 without one"}
 	}
 	p.src, p.pos = doc, 0
 	p.skipSpace()
-	if e := p.value(&root, 1); e != nil {
+	root, e := p.value(1)
+	if e != nil {
 		return root, e
 	}
 	p.skipSpace()
@@ -78,36 +81,35 @@ func (p *parser) document(doc []byte, limit int64) (node, *Error) {
 	return root, nil
 }
 
-func (p *parser) value(dst *node, depth int) *Error {
+func (p *parser) value(depth int) (node, *Error) {
 	if p.pos >= len(p.src) {
-		return p.syntax("the document ends where a value should begin")
+		return node{}, p.syntax("the document ends where a value should begin")
 	}
 	switch c := p.src[p.pos]; c {
 	case '{':
-		return p.object(dst, depth)
+		return p.object(depth)
 	case '[':
-		return p.array(dst, depth)
+		return p.array(depth)
 	case '"':
 		text, e := p.text()
-		dst.kind, dst.text = kindString, text
-		return e
+		return node{kind: kindString, text: text}, e
 	case 't':
-		return p.literal(dst, "true", kindTrue)
+		return p.literal("true", kindTrue)
 	case 'f':
-		return p.literal(dst, "false", kindFalse)
+		return p.literal("false", kindFalse)
 	case 'n':
-		return p.literal(dst, "null", kindNull)
+		return p.literal("null", kindNull)
 	default:
 		if c == '-' || isDigit(c) {
-			return p.number(dst)
+			return p.number()
 		}
-		return p.syntax("no JSON value begins here")
+		return node{}, p.syntax("no JSON value begins here")
 	}
 }
 
-func (p *parser) object(dst *node, depth int) *Error {
+func (p *parser) object(depth int) (node, *Error) {
 	if depth > MaxDepth {
-		return tooDeep()
+		return node{}, tooDeep()
 	}
 	base := len(p.stack)
 	comma := p.pos
@@ -115,35 +117,34 @@ func (p *parser) object(dst *node, depth int) *Error {
 	p.skipSpace()
 	if p.peek() == '}' {
 		p.pos++
-		dst.kind = kindObject
-		return nil
+		return node{kind: kindObject}, nil
 	}
 	for {
 		var m member
 		var e *Error
 		if p.peek() != '"' {
-			return p.syntax("a member name in double quotes is missing")
+			return node{}, p.syntax("a member name in double quotes is missing")
 		}
 		start := p.pos
 		if m.name, e = p.text(); e != nil {
-			return e
+			return node{}, e
 		}
 		p.skipSpace()
 		if p.peek() != ':' {
-			return p.syntax("a colon after the member name is missing")
+			return node{}, p.syntax("a colon after the member name is missing")
 		}
 		p.pos++
 		p.skipSpace()
 		valueStart := p.pos
-		if e = p.value(&m.value, depth+1); e != nil {
-			return e.under(kindObject, m.name, 0)
+		if m.value, e = p.value(depth + 1); e != nil {
+			return node{}, e.under(kindObject, m.name, 0)
 		}
 		end := p.pos
 		p.stack = append(p.stack, m)
 		p.skipSpace()
 		c := p.peek()
 		if c != ',' && c != '}' {
-			return p.syntax("a comma or the closing brace is missing")
+			return node{}, p.syntax("a comma or the closing brace is missing")
 		}
 		at := p.pos
 		p.pos++
@@ -158,36 +159,35 @@ func (p *parser) object(dst *node, depth int) *Error {
 			break
 		}
 	}
-	dst.kind, dst.kids = kindObject, p.pop(base)
-	if i := sortMembers(dst.kids); i >= 0 {
+	kids := p.pop(base)
+	if i := sortMembers(kids); i >= 0 {
 		e := &Error{Code: CodeDuplicateMember, Detail: "the member name occurs more than once in its object: send each member once"}
-		return e.under(kindObject, dst.kids[i].name, 0)
+		return node{}, e.under(kindObject, kids[i].name, 0)
 	}
-	return nil
+	return node{kind: kindObject, kids: kids}, nil
 }
 
-func (p *parser) array(dst *node, depth int) *Error {
+func (p *parser) array(depth int) (node, *Error) {
 	if depth > MaxDepth {
-		return tooDeep()
+		return node{}, tooDeep()
 	}
 	base := len(p.stack)
 	p.pos++
 	p.skipSpace()
 	if p.peek() == ']' {
 		p.pos++
-		dst.kind = kindArray
-		return nil
+		return node{kind: kindArray}, nil
 	}
 	for {
-		var m member
-		if e := p.value(&m.value, depth+1); e != nil {
-			return e.under(kindArray, nil, len(p.stack)-base)
+		value, e := p.value(depth + 1)
+		if e != nil {
+			return node{}, e.under(kindArray, nil, len(p.stack)-base)
 		}
-		p.stack = append(p.stack, m)
+		p.stack = append(p.stack, member{value: value})
 		p.skipSpace()
 		c := p.peek()
 		if c != ',' && c != ']' {
-			return p.syntax("a comma or the closing bracket is missing")
+			return node{}, p.syntax("a comma or the closing bracket is missing")
 		}
 		p.pos++
 		if c == ']' {
@@ -195,35 +195,38 @@ func (p *parser) array(dst *node, depth int) *Error {
 		}
 		p.skipSpace()
 	}
-	dst.kind, dst.kids = kindArray, p.pop(base)
-	return nil
+	return node{kind: kindArray, kids: p.pop(base)}, nil
 }
 
-// pop moves the members above base off the stack.
+// pop moves the members above base from the stack to the arena.
 func (p *parser) pop(base int) []member {
-	kids := slices.Clone(p.stack[base:])
-	clear(p.stack[base:])
+	open := p.stack[base:]
+	if cap(p.arena)-len(p.arena) < len(open) {
+		p.arena = make([]member, 0, max(2*cap(p.arena), len(open)))
+	}
+	from := len(p.arena)
+	p.arena = append(p.arena, open...)
+	clear(open)
 	p.stack = p.stack[:base]
-	return kids
+	return p.arena[from:len(p.arena):len(p.arena)]
 }
 
-func (p *parser) literal(dst *node, word string, k kind) *Error {
-	if !bytes.HasPrefix(p.src[p.pos:], []byte(word)) {
-		return p.syntax("no JSON value begins here")
+func (p *parser) literal(word string, k kind) (node, *Error) {
+	if len(p.src)-p.pos < len(word) || string(p.src[p.pos:p.pos+len(word)]) != word {
+		return node{}, p.syntax("no JSON value begins here")
 	}
 	p.pos += len(word)
-	dst.kind = k
-	return nil
+	return node{kind: k}, nil
 }
 
-func (p *parser) number(dst *node) *Error {
+func (p *parser) number() (node, *Error) {
 	n := scanNumber(p.src[p.pos:])
 	if n == 0 {
-		return p.syntax("the number is not written as JSON writes numbers")
+		return node{}, p.syntax("the number is not written as JSON writes numbers")
 	}
-	dst.kind, dst.text = kindNumber, p.src[p.pos:p.pos+n]
+	literal := p.src[p.pos : p.pos+n]
 	p.pos += n
-	return checkNumber(dst.text)
+	return node{kind: kindNumber, text: literal}, checkNumber(literal)
 }
 
 func (p *parser) skipSpace() {

@@ -79,12 +79,14 @@ func (s *segment) match(n *node) (from, to int) {
 
 // covers reports whether every place that b addresses lies at or below a place
 // that a addresses.
-func (a pattern) covers(b pattern) bool {
+func (a pattern) covers(b pattern) bool { return a.coversBy(bytes.Equal, b) }
+
+func (a pattern) coversBy(equal func(x, y []byte) bool, b pattern) bool {
 	if len(a.segments) > len(b.segments) {
 		return false
 	}
 	for i, s := range a.segments {
-		if !s.every && (b.segments[i].every || !bytes.Equal(s.name, b.segments[i].name)) {
+		if !s.every && (b.segments[i].every || !equal(s.name, b.segments[i].name)) {
 			return false
 		}
 	}

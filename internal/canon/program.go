@@ -3,10 +3,8 @@
 package canon
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"sync"
 	"unicode/utf8"
 )
@@ -37,40 +35,8 @@ type Program struct {
 	hash   string
 }
 
+// outputs caches memory between calls, never content.
 var outputs = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
-
-// Hash identifies the rules: "sha256:" and the hash of [Program.Source]. Equal
-// rules have equal hashes however they were written.
-func (p *Program) Hash() string { return p.hash }
-
-// Source is the canonical JSON of algorithm and rules, to be stored under
-// [Program.Hash] and read back with [Load].
-func (p *Program) Source() []byte { return bytes.Clone(p.source) }
-
-// Load compiles stored rules. It refuses, with [CodeUnknownAlgorithm], rules
-// of an algorithm that this package does not implement: fingerprints made
-// under them cannot be verified.
-func Load(stored []byte, o Options) (*Program, error) {
-	if err := Strict(stored); err != nil {
-		return nil, err
-	}
-	var s source
-	var named struct {
-		Algorithm string `json:"algorithm"`
-	}
-	if err := json.Unmarshal(stored, &named); err != nil {
-		return nil, invalid("stored rules", "", "not an object with algorithm and rules: "+err.Error())
-	}
-	if named.Algorithm != Algorithm {
-		return nil, &Error{Code: CodeUnknownAlgorithm, Detail: "algorithm " + named.Algorithm + " is not " + Algorithm + ": use the version of the program that wrote these rules"}
-	}
-	decoder := json.NewDecoder(bytes.NewReader(stored))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&s); err != nil {
-		return nil, invalid("stored rules", "", "not the rules of "+Algorithm+": "+err.Error())
-	}
-	return CompileWith(s.Rules, o)
-}
 
 // Canonical returns the canonical bytes of {"args": ..., "tool": ...,
 // "v": "jx1"}, the preimage of the fingerprint. tool is the upstream and tool
@@ -111,7 +77,9 @@ func (p *Program) Pick(args []byte, pointer string) (canonical []byte, found boo
 	if e != nil {
 		return nil, false, e
 	}
-	root, e := p.effect(args)
+	w := newParser()
+	defer w.release()
+	root, e := p.effect(w, args)
 	if e != nil {
 		return nil, false, e
 	}
@@ -122,7 +90,9 @@ func (p *Program) appendCanonical(dst []byte, tool string, args []byte) ([]byte,
 	if !utf8.ValidString(tool) {
 		return nil, &Error{Code: CodeInvalidUTF8, Detail: "the tool name is not UTF-8: use the name the upstream lists"}
 	}
-	root, e := p.effect(args)
+	w := newParser()
+	defer w.release()
+	root, e := p.effect(w, args)
 	if e != nil {
 		return nil, e
 	}
@@ -135,9 +105,9 @@ func (p *Program) appendCanonical(dst []byte, tool string, args []byte) ([]byte,
 	return append(dst, `,"v":"`+Algorithm+`"}`...), nil
 }
 
-// effect runs the pipeline up to the canonical layout.
-func (p *Program) effect(args []byte) (node, *Error) {
-	root, e := parse(args, p.maxBytes)
+// effect runs the pipeline up to the canonical layout. The tree lives in w.
+func (p *Program) effect(w *parser, args []byte) (node, *Error) {
+	root, e := w.document(args, p.maxBytes)
 	if e != nil {
 		return root, e
 	}

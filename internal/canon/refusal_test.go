@@ -5,6 +5,7 @@ package canon_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -148,6 +149,13 @@ func TestErrorsNameThePlaceAndTheRemedyButNoValue(t *testing.T) {
 	}
 }
 
+func TestErrorsDoNotRepeatAHostileName(t *testing.T) {
+	err := canon.Strict([]byte(`{"` + strings.Repeat("x", 100_000) + `":01}`))
+	if err == nil || len(fmt.Sprint(err)) > 400 {
+		t.Errorf("an error of %d bytes, want a short one", len(fmt.Sprint(err)))
+	}
+}
+
 func TestToolNameMustBeUTF8(t *testing.T) {
 	if got := outcome(compile(t, canon.Rules{}).Fingerprint("\xff", []byte(`{}`))); got != "error: invalid_utf8 " {
 		t.Error(got)
@@ -179,6 +187,7 @@ func TestInvalidRulesAreRefused(t *testing.T) {
 		{"a default without a name", canon.Rules{Defaults: map[string]json.RawMessage{"/a/*": json.RawMessage(`1`)}}, "/a/*"},
 		{"a default on a bad pointer", canon.Rules{Defaults: map[string]json.RawMessage{"a": json.RawMessage(`1`)}}, "a"},
 		{"a pointer both included and excluded", canon.Rules{Include: []string{"/a"}, Exclude: []string{"/a"}}, "/a"},
+		{"a pointer excluded that an include spells in another case", canon.Rules{Include: []string{"/amount/x"}, Exclude: []string{"/AMOUNT"}}, "/AMOUNT"},
 		{"a pointer included below an excluded one", canon.Rules{Include: []string{"/a/0/b"}, Exclude: []string{"/a/*"}}, "/a/0/b"},
 		{"a required field that is excluded", canon.Rules{Require: []string{"/a/b"}, Exclude: []string{"/a"}}, "/a/b"},
 	}

@@ -133,7 +133,7 @@ func TestLoadRefusesWhatItCannotVerify(t *testing.T) {
 		{"a rule unknown to jx1", `{"algorithm":"jx1","rules":{"fold":["/a"]}}`, canon.CodeInvalidRules},
 		{"no object", `[]`, canon.CodeInvalidRules},
 		{"an invalid rule", `{"algorithm":"jx1","rules":{"numbers":"x"}}`, canon.CodeInvalidRules},
-		{"damaged bytes", `{"algorithm":"jx1"`, canon.CodeSyntax},
+		{"damaged bytes", `{"algorithm":"jx1"`, canon.CodeInvalidRules},
 	}
 	for _, c := range cases {
 		_, err := canon.Load([]byte(c.stored), canon.Options{})
