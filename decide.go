@@ -35,7 +35,7 @@ func decideSame(q inquiry, op *Operation) ruling {
 	if q.claimed != "" && q.claimed != fingerprint {
 		return answered(Denied, ReasonFingerprintMismatch, op)
 	}
-	if q.provenance == ProvenanceModel && op.Status == StatusCommitted && windowOver(q, op) {
+	if q.view.Found.Provenance == ProvenanceModel && op.Status == StatusCommitted && windowOver(q, op) {
 		return answered(Conflict, ReasonKeyReusedAfterWindow, op)
 	}
 	return decideStatus(q, op)

@@ -31,8 +31,7 @@ type inquiry struct {
 	joined map[OperationID]bool
 	// patient: the call may still wait for a live attempt.
 	patient bool
-	// keyless HTTP routes may replay a recent twin.
-	view View
+	view    View
 }
 
 // fingerprintFor returns the call's fingerprint under the rules that a record
@@ -55,6 +54,9 @@ const (
 	actWait
 	// actPropose: store a proposal that waits for a person.
 	actPropose
+	// actAgain: the keys have become names of an existing operation; ask
+	// again, about that.
+	actAgain
 	// actFollow: the ruling's operation names a successor; ask about that.
 	actFollow
 )

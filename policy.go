@@ -119,6 +119,9 @@ type Rule struct {
 	Deny func(arguments []byte, principal Principal) string
 	// NeedsApproval, when it returns true, holds the operation for a person.
 	NeedsApproval func(arguments []byte, principal Principal) bool
+	// Conditions are the sources of Deny and NeedsApproval: functions cannot
+	// be compared, so these stand for them in Hash.
+	Conditions []string
 	// ApprovalExpires is how long a proposal and its approval live.
 	ApprovalExpires time.Duration
 
@@ -193,4 +196,36 @@ func (p FixedPolicy) Rule(tool Tool, _ ToolFacts) Rule {
 		return rule
 	}
 	return DefaultRule(tool)
+}
+
+// complete fills what a rule leaves open with the defaults.
+func (r Rule) complete() Rule {
+	d := DefaultRule(r.Tool)
+	orDefault(&r.Effect, d.Effect)
+	orDefault(&r.Mode, d.Mode)
+	orDefault(&r.Key.Need, d.Key.Need)
+	orDefault(&r.Identity, d.Identity)
+	orDefault(&r.Scope, d.Scope)
+	orDefault(&r.AfterConflict, d.AfterConflict)
+	orDefault(&r.ApprovalExpires, d.ApprovalExpires)
+	orDefault(&r.Lease, d.Lease)
+	orDefault(&r.Wait, d.Wait)
+	orDefault(&r.AnswerWithin, d.AnswerWithin)
+	orDefault(&r.Timeout, d.Timeout)
+	orDefault(&r.TimeoutHard, d.TimeoutHard)
+	orDefault(&r.Late, d.Late)
+	orDefault(&r.MaxAge, d.MaxAge)
+	orDefault(&r.ModelWindow, d.ModelWindow)
+	orDefault(&r.InputExpires, d.InputExpires)
+	orDefault(&r.Retention, d.Retention)
+	orDefault(&r.Rate, d.Rate)
+	orDefault(&r.Repeat, d.Repeat)
+	return r
+}
+
+func orDefault[T comparable](value *T, otherwise T) {
+	var zero T
+	if *value == zero {
+		*value = otherwise
+	}
 }

@@ -28,6 +28,9 @@ type Receipt struct {
 	Items []Item `json:"items,omitempty"`
 	// ResultDigest names the stored result.
 	ResultDigest Digest `json:"result_digest,omitempty"`
+	// Result is how a function passed to [Runtime.Do] hands its answer over;
+	// the ledger keeps it beside the receipt, not in it.
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // Item is the outcome of one member of a batch.

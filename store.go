@@ -144,6 +144,7 @@ const (
 
 // Query selects operations.
 type Query struct {
+	// Tenant is empty only in recovery, which looks after all of them.
 	Tenant   Tenant
 	Statuses []Status
 	// Effective makes Statuses match effective statuses at this moment.

@@ -1,0 +1,260 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/deed-run/deed/internal/canon"
+)
+
+// transact decides inside the store's transaction and writes what the
+// decision asks for: the last word, under the locks of key, fingerprint and
+// matter.
+func (c *claim) transact(ctx context.Context, scope Scope) (ruling, View, error) {
+	var r ruling
+	var written Change
+	var unknown View
+	nonce := newNonce(c.rt.random)
+	view, err := c.rt.store.Transact(ctx, scope, func(view View) (Change, error) {
+		for _, hash := range rulesOf(view) {
+			if _, known := c.fingerprints[hash]; !known && !c.gone(hash) {
+				unknown = view
+				return Change{}, errMoreRules
+			}
+		}
+		var err error
+		r, written, err = c.admit(view, nonce)
+		return written, err
+	})
+	if errors.Is(err, errMoreRules) {
+		return ruling{}, unknown, err
+	}
+	if errors.Is(err, ErrCommitUnknown) {
+		view, err = c.reread(ctx, scope, nonce)
+	}
+	if err != nil {
+		return ruling{}, View{}, err
+	}
+	for _, event := range written.Events {
+		c.rt.observer.Recorded(ctx, event)
+	}
+	return r, view, nil
+}
+
+// gone remembers rule sets that the ledger no longer has, so that a
+// transaction is not restarted for them for ever.
+func (c *claim) gone(hash Digest) bool {
+	program, err := c.rt.programFor(context.Background(), hash)
+	return err == nil && program == nil
+}
+
+// reread finds out what became of a commit whose acknowledgement was lost, by
+// the nonce of the attempt: never assumed, neither way.
+func (c *claim) reread(ctx context.Context, scope Scope, nonce string) (View, error) {
+	view, err := c.rt.store.Load(ctx, scope)
+	if err != nil {
+		return View{}, err
+	}
+	if op := view.Operation; op != nil && op.Current() != nil && op.Current().Nonce == nonce {
+		return view, nil
+	}
+	return View{}, fmt.Errorf("%w: the commit was not acknowledged and is not there", ErrUnavailable)
+}
+
+// admit turns a decision into a change.
+func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
+	var change Change
+	if lapsed, events, err := lapse(view.Operation, view.Now, c.rule.Retention); err != nil {
+		return ruling{}, Change{}, err
+	} else if lapsed != nil {
+		change.Put = append(change.Put, lapsed)
+		change.Events = append(change.Events, events...)
+		view.Operation = lapsed
+	}
+	q := c.inquiry(view)
+	r := decide(q)
+	if r.act == actBegin && r.alias {
+		// The twin came without its snapshot; as an alias of it the call finds
+		// it whole.
+		r.act = actAgain
+	}
+	if r.act == actBegin || r.act == actPropose {
+		r = c.restrict(q, r)
+	}
+	if r.alias || c.foundByLowerKey(view) {
+		change.Bind = c.bindings(r.op, 1)
+	}
+	if r.act == actBegin || r.act == actPropose || r.policyRefused() {
+		next, event, err := c.move(q, r, nonce)
+		if err != nil {
+			return ruling{}, Change{}, err
+		}
+		if r.op == nil {
+			change.Bind = c.bindings(next, next.Key.Generation)[1:]
+		}
+		change.Put = []*Operation{next}
+		change.Events = append(change.Events, event)
+		r.op = next
+	}
+	for i := range change.Events {
+		change.Events[i].ID = newEventID(view.Now, c.rt.random)
+	}
+	return r, change, nil
+}
+
+// foundByLowerKey reports whether only a lower carrier was known: the higher
+// one then becomes an alias.
+func (c *claim) foundByLowerKey(view View) bool {
+	return view.Operation != nil && len(c.named.keys) > 1 && c.named.provenance == ProvenanceCallID &&
+		view.Found.Text != c.named.keys[0].Text
+}
+
+// policyRefused: policy now refuses an operation that was authorized.
+func (r ruling) policyRefused() bool {
+	return r.act == actAnswer && r.reason == ReasonPolicyChanged && r.op.State() == StateAuthorized
+}
+
+// restrict applies what stands between a permitted begin and the attempt:
+// schema, policy, rules that are gone, and the limits.
+func (c *claim) restrict(q inquiry, r ruling) ruling {
+	no := func(reason Reason, text string) ruling {
+		return ruling{decision: Denied, reason: reason, op: r.op, text: text}
+	}
+	for _, hash := range q.view.OtherRules {
+		if _, known := q.fingerprints[hash]; !known {
+			return no(ReasonFingerprintUnverifiable, "an unresolved operation of this tool carries rules that the ledger no longer has")
+		}
+	}
+	if r.op == nil && c.invalid != "" {
+		return no(ReasonBadArguments, c.invalid)
+	}
+	if c.refusedText != "" {
+		if r.op == nil {
+			return no(ReasonForbidden, c.refusedText)
+		}
+		return no(ReasonPolicyChanged, c.refusedText)
+	}
+	if limited := c.takeLimits(q.now, c.fingerprints[c.ruled.rules]); limited != nil {
+		limited.op = r.op
+		return *limited
+	}
+	return r
+}
+
+// move applies the begin or the proposal to its operation.
+func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, error) {
+	op := r.op
+	if op == nil {
+		op = c.draft(q, r.supersedes)
+	}
+	k := cause{
+		at: q.now, actor: c.call.Principal.Actor, lease: c.rule.Lease, input: c.rule.InputExpires,
+		retain: c.rule.Retention, arrived: c.arrived, dispatchBy: c.dispatchBy(q.now),
+	}
+	if r.policyRefused() {
+		k.event, k.reason, k.message, k.by = EventPolicyRefused, ReasonPolicyChanged, r.text, "policy"
+		return apply(op, k)
+	}
+	if r.act == actPropose {
+		k.event = EventProposed
+		if op.State() == StateAuthorized || op.State() == StateFailedRetryable {
+			k.event = EventProposalVoided
+		}
+		k.approval = &Approval{ExpiresAt: q.now.Add(c.rule.ApprovalExpires)}
+		k.rulesHash, k.definition = c.rule.Hash, c.call.Facts.Definition
+		k.approval.Digest = proposalDigest(op, k, c.call.Facts)
+		return apply(op, k)
+	}
+	k.event = EventBegun
+	attempt := Attempt{
+		Number: op.AttemptNumber() + 1, Nonce: nonce, Worker: c.rt.worker,
+		UpstreamIdentity: c.call.Facts.UpstreamIdentity,
+		BegunAt:          q.now, SendBy: q.now.Add(c.rule.Lease),
+	}
+	if current := op.Current(); current != nil {
+		attempt.ProviderKey = current.ProviderKey
+	}
+	if op.State() == StateAwaitingInput {
+		k.event = EventContinued
+		attempt.Continues = op.AttemptNumber()
+	}
+	k.begin, k.again = &attempt, true
+	next, event, err := apply(op, k)
+	if err == nil && k.event == EventContinued {
+		next.Inputs = q.inputs
+	}
+	return next, event, err
+}
+
+// draft is a new operation that is not in the ledger yet.
+func (c *claim) draft(q inquiry, supersedes *Operation) *Operation {
+	op := &Operation{
+		ID: newOperationID(q.now, c.rt.random), Tenant: c.call.Principal.Tenant, Actor: c.call.Principal.Actor,
+		Key: c.named.keys[0], Tool: c.rule.Tool, Effect: c.rule.Effect,
+		Fingerprint: q.fingerprints[q.current], FingerprintRules: q.current, Matter: c.matter,
+		UpstreamIdentity: c.call.Facts.UpstreamIdentity, Definition: c.call.Facts.Definition,
+		RulesHash: c.rule.Hash, PolicyRevision: c.rule.Revision,
+		Arguments: c.call.Arguments, PayloadDigest: payloadDigest(c.rule.Tool, c.call.Arguments),
+		Meta: c.meta(), CreatedAt: q.now, ProposedAt: q.now, ExpiresAt: c.call.ExpiresAt,
+		DispatchBy: c.dispatchBy(q.now),
+	}
+	op.Key.Generation = 1
+	if supersedes != nil {
+		op.Supersedes = supersedes.ID
+		op.Key.Generation = supersedes.Key.Generation + 1
+	}
+	return op
+}
+
+// meta joins the call's facts and the identities that did not name it.
+func (c *claim) meta() map[string]string {
+	if len(c.named.search) == 0 {
+		return c.call.Meta
+	}
+	all := map[string]string{}
+	for _, terms := range []map[string]string{c.call.Meta, c.named.search} {
+		for name, value := range terms {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+func (c *claim) dispatchBy(now time.Time) time.Time {
+	by := now.Add(c.rule.MaxAge)
+	if !c.call.ExpiresAt.IsZero() && c.call.ExpiresAt.Before(by) {
+		return c.call.ExpiresAt
+	}
+	return by
+}
+
+// bindings makes all keys of the call name the operation.
+func (c *claim) bindings(op *Operation, generation int) []Binding {
+	list := make([]Binding, 0, len(c.named.keys))
+	for _, key := range c.named.keys {
+		if key.Provenance == ProvenanceNone && op.Key.Provenance != ProvenanceNone {
+			continue
+		}
+		key.Generation = generation
+		list = append(list, Binding{Key: key, Operation: op.ID})
+	}
+	return list
+}
+
+// payloadDigest names the frozen material: the tool and the bytes it gets.
+func payloadDigest(tool Tool, arguments []byte) Digest {
+	return digestOf(append(append([]byte(tool), 0), arguments...))
+}
+
+// effectArguments are the arguments without the tool's own key argument.
+func (c *claim) effectArguments() ([]byte, error) {
+	if c.call.KeyArgument == "" {
+		return c.call.Arguments, nil
+	}
+	rest, _, _, err := canon.Without(c.call.Arguments, c.call.KeyArgument)
+	return rest, err
+}

@@ -1,0 +1,324 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Claim asks for the permission to run a call. It returns either an answer
+// that needs nothing to be sent, with a nil grant, or a grant: then the
+// caller sends exactly grant.Arguments, once, before grant.SendBy, and tells
+// the Runtime what came of it with [Runtime.Settle].
+//
+// A duplicate of a live attempt waits for it, up to the rule's Wait, and
+// shares its outcome. The error is ctx's own when the caller left while
+// waiting, or ErrClosed; everything else is an answer.
+func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error) {
+	if rt.isClosed() {
+		return Answer{}, nil, ErrClosed
+	}
+	ctx = rt.observer.CallStarted(ctx, call)
+	c := &claim{rt: rt, call: call, arrived: rt.clock.Now(), joined: map[OperationID]bool{}}
+	answer, grant, err := c.run(ctx)
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	answer.Principal, answer.Rule, answer.At = call.Principal, c.rule, rt.clock.Now()
+	if grant == nil && c.rule.Mode == ModeObserve && c.rule.Mutates() {
+		answer.WouldBe = answer.Decision
+		grant = &Grant{Tenant: call.Principal.Tenant, Arguments: call.Arguments, Unrecorded: true}
+	}
+	if grant != nil {
+		grant.Rule, grant.call, grant.answer = c.rule, call, answer
+		grant.begun = startWatch(rt.clock)
+		return answer, grant, nil
+	}
+	rt.observer.CallAnswered(ctx, call, answer)
+	return answer, nil, nil
+}
+
+func (rt *Runtime) isClosed() bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return rt.closed
+}
+
+// claim is one call on its way to an answer.
+type claim struct {
+	rt      *Runtime
+	call    Call
+	rule    Rule
+	ruled   ruled
+	named   named
+	arrived time.Time
+	joined  map[OperationID]bool
+
+	fingerprints map[Digest]Fingerprint
+	matter       Matter
+	invalid      string
+	refusedText  string
+	checked      bool
+	// spent says whether the call has taken its token of the rate limits, and
+	// held what they answered.
+	spent bool
+	limit *ruling
+}
+
+// errMoreRules restarts a transaction that met records made under rules for
+// which the call's fingerprint is not known yet.
+var errMoreRules = errors.New("more fingerprint rules")
+
+func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
+	rt := c.rt
+	c.rule = rt.policy.Rule(c.call.Tool, c.call.Facts).complete()
+	if c.rule.Account != "" {
+		c.call.Facts.UpstreamIdentity = c.rule.Account
+	}
+	if !c.rule.Mutates() {
+		return c.read(ctx)
+	}
+	var err error
+	if c.ruled, err = rt.ruledBy(c.rule); err != nil {
+		return c.denial(ctx, ReasonBadArguments, err.Error()), nil, nil
+	}
+	c.rule.Hash = c.ruled.hash
+	if answer, refused := c.prepare(ctx); refused {
+		return answer, nil, nil
+	}
+	for {
+		r, view, err := c.attempt(ctx)
+		if err != nil {
+			return rt.storeFailed(c, err), nil, nil
+		}
+		if r.act == actFollow {
+			return c.follow(ctx, r.op)
+		}
+		if r.act == actAgain {
+			continue
+		}
+		if r.act == actWait && c.patient() {
+			if err := rt.waitFor(ctx, r.op, c.patience(), view.Now); err != nil {
+				return Answer{}, nil, err
+			}
+			c.joined[r.op.ID] = true
+			continue
+		}
+		if r.act == actBegin {
+			return c.granted(r, view)
+		}
+		answer, err := c.answer(ctx, r, view)
+		if err != nil {
+			return rt.storeFailed(c, err), nil, nil
+		}
+		return answer, nil, nil
+	}
+}
+
+// prepare names the call, computes its fingerprint and records the rules.
+func (c *claim) prepare(ctx context.Context) (Answer, bool) {
+	rt := c.rt
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
+	fingerprint, err := c.fingerprint(c.ruled)
+	if err != nil {
+		return c.denial(ctx, ReasonBadArguments, err.Error()), true
+	}
+	c.fingerprints = map[Digest]Fingerprint{c.ruled.rules: fingerprint}
+	c.matter = matterOf(c.rule.Matter, c.call.Arguments)
+	if err := rt.activate(ctx, c.rule, c.ruled); err != nil {
+		return rt.storeFailed(c, err), true
+	}
+	var no *refusal
+	c.named, no, err = rt.name(ctx, c.call, c.rule)
+	switch {
+	case err != nil:
+		return rt.storeFailed(c, err), true
+	case no != nil:
+		return c.denial(ctx, no.reason, no.text), true
+	}
+	return Answer{}, false
+}
+
+// attempt looks the call up and, if the answer needs a write, transacts.
+func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
+	scope := c.scope()
+	if c.named.provenance != ProvenanceNone {
+		view, err := c.rt.store.Load(ctx, scope)
+		if err != nil {
+			return ruling{}, View{}, err
+		}
+		if op := view.Operation; op != nil {
+			if err := c.learnRules(ctx, view); err != nil {
+				return ruling{}, View{}, err
+			}
+			r := decide(c.inquiry(view))
+			if lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt()); !lapsed && !c.foundByLowerKey(view) && (r.act == actAnswer || r.act == actWait || r.act == actFollow) {
+				return r, view, nil
+			}
+		}
+	}
+	c.check()
+	scope.Tool = c.rule.Tool
+	scope.FingerprintRules = c.ruled.rules
+	if c.matter != "" {
+		scope.Matters = []Matter{c.matter}
+	}
+	for {
+		scope.Fingerprints = c.allFingerprints()
+		r, view, err := c.transact(ctx, scope)
+		if !errors.Is(err, errMoreRules) {
+			return r, view, err
+		}
+		if err := c.learnRules(ctx, view); err != nil {
+			return ruling{}, View{}, err
+		}
+	}
+}
+
+// scope names the operation; twins are added for begins.
+func (c *claim) scope() Scope {
+	return Scope{
+		Tenant: c.call.Principal.Tenant, Keys: c.named.keys,
+		Lineage: c.named.provenance == ProvenanceDerived,
+		Later:   c.rule.Effect == EffectIdempotent,
+	}
+}
+
+// check runs what is expensive or foreign once, outside the transaction: the
+// tool's own schema and the policy's conditions.
+func (c *claim) check() {
+	if c.checked {
+		return
+	}
+	c.checked = true
+	if c.call.Validate != nil {
+		c.invalid = c.call.Validate(c.call.Arguments)
+	}
+	if c.rule.Deny != nil {
+		c.refusedText = c.rule.Deny(c.call.Arguments, c.call.Principal)
+	}
+}
+
+func (c *claim) fingerprint(r ruled) (Fingerprint, error) {
+	arguments, err := c.effectArguments()
+	if err != nil {
+		return "", err
+	}
+	f, err := r.program.Fingerprint(string(c.rule.Tool), arguments)
+	return Fingerprint(f), err
+}
+
+func (c *claim) allFingerprints() []Fingerprint {
+	list := []Fingerprint{c.fingerprints[c.ruled.rules]}
+	for rules, fingerprint := range c.fingerprints {
+		if rules != c.ruled.rules && fingerprint != "" {
+			list = append(list, fingerprint)
+		}
+	}
+	return list
+}
+
+// learnRules computes the call's fingerprint under the rules of every record
+// in the view that has others.
+func (c *claim) learnRules(ctx context.Context, view View) error {
+	for _, hash := range rulesOf(view) {
+		if _, known := c.fingerprints[hash]; known {
+			continue
+		}
+		program, err := c.rt.programFor(ctx, hash)
+		if err != nil {
+			return err
+		}
+		if program == nil {
+			continue
+		}
+		fingerprint, err := c.fingerprint(ruled{program: program})
+		if err != nil {
+			// Arguments that those rules refuse are equal to nothing that they
+			// admitted.
+			fingerprint = ""
+		}
+		c.fingerprints[hash] = fingerprint
+	}
+	return nil
+}
+
+// rulesOf lists the rule sets of the records in a view.
+func rulesOf(view View) []Digest {
+	list := append([]Digest(nil), view.OtherRules...)
+	if view.Operation != nil {
+		list = append(list, view.Operation.FingerprintRules)
+	}
+	for _, op := range view.Lineage {
+		list = append(list, op.FingerprintRules)
+	}
+	return list
+}
+
+func (c *claim) inquiry(view View) inquiry {
+	q := inquiry{
+		now: view.Now, arrived: c.arrived, principal: c.call.Principal, rule: c.rule,
+		facts: c.call.Facts, provenance: c.named.provenance, fingerprints: c.fingerprints,
+		current: c.ruled.rules, claimed: c.call.EffectFingerprint, matter: c.matter,
+		joined: c.joined, patient: c.patient(), view: view,
+	}
+	if next := c.call.Continuation; next != nil {
+		q.continues, q.state, q.inputs = true, digestOf(next.State), digestOf(next.Inputs)
+	}
+	return q
+}
+
+// patience is how long the call may still wait for a live attempt.
+func (c *claim) patience() time.Duration {
+	return c.rule.Wait - c.rt.clock.Now().Sub(c.arrived)
+}
+
+func (c *claim) patient() bool { return c.patience() > 0 }
+
+// read lets a read-only tool through, within its rate.
+func (c *claim) read(ctx context.Context) (Answer, *Grant, error) {
+	if !c.call.Principal.May(RightCall) {
+		return c.denial(ctx, ReasonForbidden, ""), nil, nil
+	}
+	if r := c.takeLimits(c.arrived, ""); r != nil {
+		answer := c.denial(ctx, r.reason, "")
+		answer.RetryAfter = r.retryAfter
+		return answer, nil, nil
+	}
+	if c.rule.Deny != nil {
+		if text := c.rule.Deny(c.call.Arguments, c.call.Principal); text != "" {
+			return c.denial(ctx, ReasonForbidden, text), nil, nil
+		}
+	}
+	grant := &Grant{Tenant: c.call.Principal.Tenant, Arguments: c.call.Arguments, Unrecorded: true}
+	return Answer{Decision: Execute, Rule: c.rule}, grant, nil
+}
+
+// takeLimits spends the call's tokens once, however often a transaction is
+// repeated, and answers what they say.
+func (c *claim) takeLimits(now time.Time, fingerprint Fingerprint) *ruling {
+	if c.spent {
+		return c.limit
+	}
+	c.spent = true
+	who := fmt.Sprintf("%s\x00%s\x00%s", c.call.Principal.Tenant, c.call.Principal.Actor, c.rule.Tool)
+	if fingerprint != "" {
+		if wait, ok := c.rt.limits.take("repeat\x00"+who+"\x00"+string(fingerprint), c.rule.Repeat, now); !ok {
+			c.limit = &ruling{decision: Denied, reason: ReasonLoop, retryAfter: wait}
+			return c.limit
+		}
+	}
+	if wait, ok := c.rt.limits.take("rate\x00"+who, c.rule.Rate, now); !ok {
+		c.limit = &ruling{decision: Denied, reason: ReasonRate, retryAfter: wait}
+		if fingerprint != "" {
+			c.rt.limits.giveBack("repeat\x00" + who + "\x00" + string(fingerprint))
+		}
+	}
+	return c.limit
+}

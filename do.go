@@ -1,0 +1,87 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Do runs fn at most once for the call's key and answers every repeat from
+// the record.
+//
+// fn is told the attempt and returns the receipt of what it did: remote
+// system, id and url, and the result to be replayed. Its context carries
+// ctx's values but not its cancellation, and ends at the rule's hard timeout:
+// a caller that leaves does not stop an effect under way. fn must not send
+// anything after attempt.SendBy, and must not send anything twice by itself.
+//
+// An error wrapped by [NotSent] proves that nothing left and makes the
+// operation failed and retryable; one wrapped by [Refused] is the provider's
+// definite no and makes it failed. Any other error, and a panic, leaves it
+// uncertain.
+//
+// The error is ctx's own when the caller left before there was an answer (the
+// effect goes on and is recorded), or ErrClosed. What fn returned is in the
+// answer.
+func (rt *Runtime) Do(ctx context.Context, call Call, fn func(ctx context.Context, attempt Attempt) (Receipt, error)) (Answer, error) {
+	answer, grant, err := rt.Claim(ctx, call)
+	if err != nil {
+		return Answer{}, err
+	}
+	if grant == nil {
+		rt.Delivered(ctx, answer)
+		return answer, nil
+	}
+	done := make(chan Answer, 1)
+	rt.running.Add(1)
+	go func() {
+		defer rt.running.Done()
+		running, cancel := context.WithTimeout(context.WithoutCancel(ctx), grant.Rule.TimeoutHard)
+		defer cancel()
+		answer, err := rt.Settle(running, grant, perform(running, grant, fn))
+		if err != nil {
+			answer = Answer{Decision: Uncertain, Reason: ReasonOutcomeUnknown, Text: err.Error()}
+		}
+		done <- answer
+	}()
+	select {
+	case answer := <-done:
+		rt.Delivered(ctx, answer)
+		return answer, nil
+	case <-ctx.Done():
+		return Answer{}, fmt.Errorf("the caller left; %s goes on: %w", grant.Operation, ctx.Err())
+	}
+}
+
+// perform runs fn and classifies what it returned.
+func perform(ctx context.Context, g *Grant, fn func(context.Context, Attempt) (Receipt, error)) (out Outcome) {
+	if err := g.MaySend(); err != nil {
+		return Outcome{Kind: OutcomeUnsent, Reason: ReasonNotSent, Message: err.Error()}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			out = Outcome{Kind: OutcomeUnknown, Reason: ReasonOutcomeUnknown, Message: fmt.Sprintf("the function panicked: %v", p)}
+		}
+	}()
+	receipt, err := fn(ctx, g.attempt())
+	var notSent notSentError
+	var refused refusedError
+	switch {
+	case err == nil:
+		return Outcome{Kind: OutcomeSuccess, Receipt: receipt, Result: receipt.Result}
+	case errors.As(err, &notSent):
+		return Outcome{Kind: OutcomeUnsent, Reason: ReasonNotSent, Message: err.Error()}
+	case errors.As(err, &refused):
+		return Outcome{Kind: OutcomeRefused, Final: true, Reason: ReasonRefused, Message: err.Error()}
+	}
+	return Outcome{Kind: OutcomeUnknown, Reason: ReasonOutcomeUnknown, Message: err.Error()}
+}
+
+func (g *Grant) attempt() Attempt {
+	if op := g.answer.Operation; op != nil && op.Current() != nil {
+		return *op.Current()
+	}
+	return Attempt{Number: g.Attempt, SendBy: g.SendBy, ProviderKey: g.ProviderKey}
+}

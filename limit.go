@@ -1,0 +1,71 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"sync"
+	"time"
+)
+
+// limiter counts begins and reads in token buckets, in memory and per
+// process.
+type limiter struct {
+	mu      sync.Mutex
+	buckets map[string]*bucket
+	swept   time.Time
+}
+
+type bucket struct {
+	tokens float64
+	filled time.Time
+	limit  Limit
+}
+
+// take spends one token of the named bucket, or says how long until there is
+// one. A zero limit always allows.
+func (l *limiter) take(name string, limit Limit, now time.Time) (wait time.Duration, ok bool) {
+	if limit.N <= 0 || limit.Per <= 0 {
+		return 0, true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sweep(now)
+	b := l.buckets[name]
+	if b == nil || b.limit != limit {
+		if l.buckets == nil {
+			l.buckets = map[string]*bucket{}
+		}
+		b = &bucket{tokens: float64(limit.N), filled: now, limit: limit}
+		l.buckets[name] = b
+	}
+	rate := float64(limit.N) / float64(limit.Per)
+	b.tokens = min(float64(limit.N), b.tokens+rate*float64(now.Sub(b.filled)))
+	b.filled = now
+	if b.tokens < 1 {
+		return time.Duration((1 - b.tokens) / rate), false
+	}
+	b.tokens--
+	return 0, true
+}
+
+// giveBack returns a token that was taken for a begin that did not happen.
+func (l *limiter) giveBack(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b := l.buckets[name]; b != nil {
+		b.tokens = min(float64(b.limit.N), b.tokens+1)
+	}
+}
+
+// sweep forgets buckets that are full again.
+func (l *limiter) sweep(now time.Time) {
+	if now.Sub(l.swept) < time.Minute {
+		return
+	}
+	l.swept = now
+	for name, b := range l.buckets {
+		if now.Sub(b.filled) > b.limit.Per {
+			delete(l.buckets, name)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Get returns one operation with arguments and result. What the principal may
+// not see does not exist: ErrNotFound.
+func (rt *Runtime) Get(ctx context.Context, who Principal, id OperationID) (*Operation, error) {
+	view, err := rt.store.Load(ctx, Scope{Tenant: who.Tenant, ID: id})
+	if err != nil {
+		return nil, err
+	}
+	if view.Operation == nil || !who.reads(view.Operation.Actor) {
+		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	return view.Operation, nil
+}
+
+// List returns a page of the operations that the principal may see: all of
+// its tenant with the right to read, its own otherwise.
+func (rt *Runtime) List(ctx context.Context, who Principal, query Query) (Page, error) {
+	query.Tenant = who.Tenant
+	if !who.May(RightRead) {
+		if query.Actor != "" && query.Actor != who.Actor {
+			return Page{}, nil
+		}
+		query.Actor = who.Actor
+	}
+	if query.Effective.IsZero() {
+		query.Effective = rt.clock.Now()
+	}
+	return rt.store.List(ctx, query)
+}
+
+// Events returns the history of one operation that the principal may see.
+func (rt *Runtime) Events(ctx context.Context, who Principal, id OperationID) ([]Event, error) {
+	if _, err := rt.Get(ctx, who, id); err != nil {
+		return nil, err
+	}
+	return rt.store.Events(ctx, EventQuery{Tenant: who.Tenant, Operation: id})
+}
+
+// ResolutionOutcome is what a person says became of an uncertain operation.
+type ResolutionOutcome string
+
+const (
+	ResolveCommitted  ResolutionOutcome = "committed"
+	ResolveNotApplied ResolutionOutcome = "not_applied"
+	// ResolveAbandon closes the question without an answer: nothing runs, a
+	// late proof still commits, and it can be resolved later.
+	ResolveAbandon ResolutionOutcome = "abandon"
+)
+
+// Resolution is a person's decision about an operation, with its reason.
+type Resolution struct {
+	Outcome   ResolutionOutcome
+	RemoteIDs []string
+	Reason    string
+	// Version, when not 0, is the version that the person looked at; the
+	// decision is refused if the operation has moved since.
+	Version int64
+	// Force decides although the process that sent it may still be at work.
+	// With ResolveNotApplied it authorises a second effect.
+	Force bool
+}
+
+// Resolve records a person's decision. It needs the right to resolve. A
+// *RefusedError says that the operation cannot be resolved where it stands.
+func (rt *Runtime) Resolve(ctx context.Context, who Principal, id OperationID, res Resolution) (*Operation, error) {
+	if res.Reason == "" {
+		return nil, fmt.Errorf("%s: resolving needs a reason: say how you know", id)
+	}
+	event, ok := map[ResolutionOutcome]EventName{
+		ResolveCommitted: EventResolvedCommitted, ResolveNotApplied: EventResolvedNot, ResolveAbandon: EventResolvedAbandoned,
+	}[res.Outcome]
+	if !ok {
+		return nil, fmt.Errorf("%s: resolving as %q: the outcomes are committed, not_applied, abandon", id, res.Outcome)
+	}
+	by := ByOperator + string(who.Actor)
+	return rt.operate(ctx, who, id, RightResolve, func(op *Operation, rule Rule, now time.Time) (cause, error) {
+		if res.Version != 0 && res.Version != op.Version {
+			return cause{}, fmt.Errorf("%s: %w: version %d was looked at, it is %d now", id, ErrVersion, res.Version, op.Version)
+		}
+		if why := holderMayLive(op, rule, now); why != "" && !res.Force {
+			return cause{}, &RefusedError{Operation: op, Event: event, Hint: why}
+		}
+		c := cause{event: event, by: by, message: res.Reason, reason: ReasonResolved, dispatchBy: now.Add(rule.MaxAge)}
+		if event == EventResolvedCommitted {
+			c.receipts = statedReceipts(res.RemoteIDs, by, op)
+		}
+		return c, nil
+	})
+}
+
+// holderMayLive says why it is too early to decide about an attempt whose
+// process lost its lease without reporting: it may still send or hear.
+func holderMayLive(op *Operation, rule Rule, now time.Time) string {
+	current := op.Current()
+	if current == nil || !current.EndedAt.IsZero() {
+		return ""
+	}
+	if until := current.SendBy.Add(rule.Timeout); now.Before(until) {
+		return fmt.Sprintf("the process that sent it may still hear of it until %s; wait, or force (which may authorise a second effect)", until.UTC().Format(time.RFC3339))
+	}
+	return ""
+}
+
+func statedReceipts(ids []string, by string, op *Operation) []Receipt {
+	if len(ids) == 0 {
+		ids = []string{""}
+	}
+	list := make([]Receipt, 0, len(ids))
+	for _, id := range ids {
+		list = append(list, Receipt{
+			RemoteSystem: op.Tool.Upstream(), RemoteID: id, Established: EstablishedStated, EstablishedBy: by,
+		})
+	}
+	return list
+}
+
+// Cancel withdraws an operation. Before begin nothing will be sent; after it,
+// no further attempt is made and the outcome of the present one stands. The
+// actor of the operation may cancel it, and whoever may resolve.
+func (rt *Runtime) Cancel(ctx context.Context, who Principal, id OperationID, reason string) (*Operation, error) {
+	return rt.operate(ctx, who, id, "", func(*Operation, Rule, time.Time) (cause, error) {
+		return cause{event: EventCancelRequested, by: string(who.Actor), message: reason, reason: ReasonCancelled}, nil
+	})
+}
+
+// Reopen makes a finally failed operation retryable again and restarts its
+// age. It needs the right to resolve.
+func (rt *Runtime) Reopen(ctx context.Context, who Principal, id OperationID, reason string) (*Operation, error) {
+	return rt.operate(ctx, who, id, RightResolve, func(_ *Operation, rule Rule, now time.Time) (cause, error) {
+		return cause{event: EventReopened, by: ByOperator + string(who.Actor), message: reason, dispatchBy: now.Add(rule.MaxAge)}, nil
+	})
+}
+
+// operate applies a person's event: what time has done is written first, then
+// the event, in one transaction.
+func (rt *Runtime) operate(ctx context.Context, who Principal, id OperationID, right Right, decide func(*Operation, Rule, time.Time) (cause, error)) (*Operation, error) {
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	var next *Operation
+	var change Change
+	_, err := rt.store.Transact(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
+		change = Change{}
+		op := view.Operation
+		if op == nil || !who.reads(op.Actor) {
+			return Change{}, fmt.Errorf("%s: %w", id, ErrNotFound)
+		}
+		if right != "" && !who.May(right) || right == "" && op.Actor != who.Actor && !who.May(RightResolve) {
+			return Change{}, fmt.Errorf("%s: %w: it takes the right %q", id, ErrForbidden, RightResolve)
+		}
+		rule := rt.policy.Rule(op.Tool, ToolFacts{}).complete()
+		if lapsed, events, err := lapse(op, view.Now, rule.Retention); err != nil {
+			return Change{}, err
+		} else if lapsed != nil {
+			op = lapsed
+			change.Events = events
+		}
+		c, err := decide(op, rule, view.Now)
+		if err != nil {
+			return Change{}, err
+		}
+		c.at, c.actor, c.retain = view.Now, who.Actor, rule.Retention
+		var event Event
+		if next, event, err = apply(op, c); err != nil {
+			return Change{}, err
+		}
+		event.Data = note(c.message)
+		change.Events = append(change.Events, event)
+		for i := range change.Events {
+			change.Events[i].ID = newEventID(view.Now, rt.random)
+		}
+		change.Put = []*Operation{next}
+		return change, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range change.Events {
+		rt.observer.Recorded(ctx, event)
+	}
+	if next.Diverged || next.Contradicted {
+		rt.observer.Violated(ctx, string(next.ID)+": the evidence names more than one effect, or speaks against a decision")
+	}
+	return next, nil
+}

@@ -1,0 +1,91 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// recoverPage bounds one look of the recovery pass.
+const recoverPage = 500
+
+// Recover writes what time alone has done to operations of every tenant that
+// nobody has asked about: lost leases become uncertain, unanswered questions
+// too, proposals and rights to begin run out. It never sends anything and
+// never makes anything runnable. It returns how many operations it moved.
+func (rt *Runtime) Recover(ctx context.Context) (int, error) {
+	moved := 0
+	for {
+		page, err := rt.store.List(ctx, Query{Lapsed: rt.clock.Now(), Limit: recoverPage})
+		if err != nil {
+			return moved, err
+		}
+		wrote := 0
+		for _, op := range page.Operations {
+			done, err := rt.recoverOne(ctx, op)
+			if err != nil {
+				return moved, err
+			}
+			if done {
+				wrote++
+			}
+		}
+		moved += wrote
+		if wrote == 0 || len(page.Operations) < recoverPage {
+			return moved, nil
+		}
+	}
+}
+
+func (rt *Runtime) recoverOne(ctx context.Context, op *Operation) (bool, error) {
+	var change Change
+	retain := rt.policy.Rule(op.Tool, ToolFacts{}).complete().Retention
+	_, err := rt.store.Transact(ctx, Scope{Tenant: op.Tenant, ID: op.ID}, func(view View) (Change, error) {
+		change = Change{}
+		next, events, err := lapse(view.Operation, view.Now, retain)
+		if err != nil || next == nil {
+			return Change{}, err
+		}
+		for i := range events {
+			events[i].ID = newEventID(view.Now, rt.random)
+		}
+		change = Change{Put: []*Operation{next}, Events: events}
+		return change, nil
+	})
+	if errors.Is(err, ErrVersion) {
+		return false, nil
+	}
+	for _, event := range change.Events {
+		if err == nil {
+			rt.observer.Recorded(ctx, event)
+		}
+	}
+	return len(change.Put) > 0, err
+}
+
+// Trim removes results and arguments whose retention has passed. Rows,
+// receipts and events stay; unresolved operations are never touched.
+func (rt *Runtime) Trim(ctx context.Context) (int, error) {
+	total := 0
+	for {
+		n, err := rt.store.Trim(ctx, rt.clock.Now(), recoverPage)
+		total += n
+		if err != nil || n < recoverPage {
+			return total, err
+		}
+	}
+}
+
+// note wraps a person's words as event data.
+func note(message string) []byte {
+	if message == "" {
+		return nil
+	}
+	data, err := json.Marshal(map[string]string{"message": message})
+	if err != nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,136 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Options configure a Runtime. Store and Policy are required.
+type Options struct {
+	Store  Store
+	Policy Policy
+	// Clock, Random and Observer default to the system's and to none.
+	Clock    Clock
+	Random   io.Reader
+	Observer Observer
+	// Worker names this process in attempts; random by default.
+	Worker string
+	// StrictAudit makes answers wait until their decision event is durable.
+	StrictAudit bool
+	// NFC normalises text for fingerprint rules that ask for it.
+	NFC func(string) string
+}
+
+// Runtime is the one way to an effect: it decides, records, grants attempts
+// and settles them. It is safe for concurrent use. Close it to end its
+// renewals.
+type Runtime struct {
+	store    Store
+	policy   Policy
+	clock    Clock
+	random   io.Reader
+	observer Observer
+	worker   string
+	strict   bool
+	nfc      func(string) string
+
+	rules   ruleBook
+	secrets secretBox
+	limits  limiter
+
+	ctx     context.Context
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool
+	held    map[string]*holding
+}
+
+// storePatience bounds a write of the ledger: a begin that cannot commit in
+// this time is denied.
+const storePatience = 5 * time.Second
+
+// New returns a Runtime over the store.
+func New(opts Options) (*Runtime, error) {
+	switch {
+	case opts.Store == nil:
+		return nil, errors.New("deed: Options.Store is not set: nothing can be recorded")
+	case opts.Policy == nil:
+		return nil, errors.New("deed: Options.Policy is not set: use FixedPolicy{} for the defaults")
+	}
+	rt := &Runtime{
+		store: opts.Store, policy: opts.Policy, clock: opts.Clock, random: opts.Random,
+		observer: opts.Observer, worker: opts.Worker, strict: opts.StrictAudit, nfc: opts.NFC,
+		held: map[string]*holding{},
+	}
+	if rt.clock == nil {
+		rt.clock = SystemClock{}
+	}
+	if rt.random == nil {
+		rt.random = systemRandom
+	}
+	rt.random = &lockedReader{reader: rt.random}
+	if rt.observer == nil {
+		rt.observer = noObserver{}
+	}
+	if rt.worker == "" {
+		rt.worker = newNonce(rt.random)
+	}
+	rt.ctx, rt.stop = context.WithCancel(context.Background())
+	return rt, nil
+}
+
+// Close ends renewals and waits for settlements under way until ctx ends.
+// Attempts that are still running become uncertain now rather than by lease;
+// their late results are still recorded if they arrive while the store is
+// open. It does not close the Store.
+func (rt *Runtime) Close(ctx context.Context) error {
+	rt.mu.Lock()
+	if rt.closed {
+		rt.mu.Unlock()
+		return nil
+	}
+	rt.closed = true
+	left := make([]*holding, 0, len(rt.held))
+	for _, h := range rt.held {
+		left = append(left, h)
+	}
+	rt.mu.Unlock()
+	var errs []error
+	for _, h := range left {
+		_, err := rt.Settle(ctx, h.grant, Outcome{Kind: OutcomeUnknown, Message: "the gateway was shut down before an answer came"})
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	rt.stop()
+	done := make(chan struct{})
+	go func() {
+		rt.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		errs = append(errs, fmt.Errorf("closing: %w", ctx.Err()))
+	}
+	return errors.Join(errs...)
+}
+
+// lockedReader makes an injected source of randomness safe to share.
+type lockedReader struct {
+	mu     sync.Mutex
+	reader io.Reader
+}
+
+func (r *lockedReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.reader.Read(p)
+}

@@ -1,0 +1,161 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Settle records how a granted attempt ended and answers the call behind it.
+// It may be called again for the same grant when more is learnt: a late
+// success after a time-out commits the operation, a late refusal clears the
+// attempt. Success is answered only after the receipt is durable; when the
+// ledger cannot be reached, the answer is uncertain and the Runtime keeps
+// trying until it is closed.
+//
+// Settling does not depend on the caller: ctx carries values, its
+// cancellation is ignored.
+func (rt *Runtime) Settle(ctx context.Context, g *Grant, out Outcome) (Answer, error) {
+	ctx = context.WithoutCancel(ctx)
+	answer := g.answer
+	answer.At = rt.clock.Now()
+	if g.Unrecorded {
+		answer.Decision, answer.Result = Execute, out.Result
+		if answer.WouldBe == "" {
+			answer.Reason = out.Reason
+		}
+		answer.Text = out.Message
+		rt.observer.CallAnswered(ctx, g.call, answer)
+		return answer, nil
+	}
+	if out.Kind != OutcomeTask {
+		rt.Release(g)
+	}
+	op, err := rt.settle(ctx, g, out)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		rt.settleLater(g, out)
+		answer.Decision, answer.Reason, answer.Effective = Uncertain, ReasonOutcomeUnknown, StatusUncertain
+		answer.Text = "the outcome could not be recorded yet: " + err.Error()
+		rt.observer.CallAnswered(ctx, g.call, answer)
+		return answer, nil
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	answer.Decision, answer.Reason = Execute, op.Reason
+	answer.Operation, answer.Effective = op, op.Status
+	answer.Result = out.Result
+	if len(out.Result) == 0 {
+		answer.Result = op.Result
+	}
+	answer.Text = firstText(out.Message, op.Message)
+	if op.Status == StatusFailed && op.Retryable {
+		answer.RetryAfter = max(0, op.RetryAt.Sub(op.SettledAt))
+	}
+	rt.observer.CallAnswered(ctx, g.call, answer)
+	return answer, nil
+}
+
+// settle writes the outcome once.
+func (rt *Runtime) settle(ctx context.Context, g *Grant, out Outcome) (*Operation, error) {
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	var settled *Operation
+	var events []Event
+	_, err := rt.store.Transact(ctx, Scope{Tenant: g.Tenant, ID: g.Operation}, func(view View) (Change, error) {
+		op := view.Operation
+		if op == nil {
+			return Change{}, ErrNotFound
+		}
+		settled, events = op, nil
+		c, write := settlement(op, g, out, view.Now)
+		if !write {
+			return Change{}, nil
+		}
+		next, event, err := apply(op, c)
+		if err != nil {
+			return Change{}, err
+		}
+		event.ID = newEventID(view.Now, rt.random)
+		settled, events = next, []Event{event}
+		return Change{Put: []*Operation{next}, Events: events}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range events {
+		rt.observer.Recorded(ctx, event)
+	}
+	if settled.Diverged || settled.Contradicted {
+		rt.observer.Violated(ctx, string(settled.ID)+": the evidence names more than one effect, or speaks against a decision")
+	}
+	return settled, nil
+}
+
+// settlement is the event that an outcome is, where the operation stands now;
+// false when the outcome tells nothing that is not recorded already.
+func settlement(op *Operation, g *Grant, out Outcome, now time.Time) (cause, bool) {
+	current := op.Status == StatusExecuting && op.AttemptNumber() == g.Attempt
+	c := cause{
+		at: now, actor: g.call.Principal.Actor, attempt: g.Attempt, outcome: out, message: out.Message,
+		input: g.Rule.InputExpires, retain: g.Rule.Retention,
+	}
+	a := op.attempt(g.Attempt)
+	if a == nil || a.Nonce != g.nonce {
+		return c, false
+	}
+	switch out.Kind {
+	case OutcomeSuccess:
+		receipt := out.Receipt
+		receipt.Established, receipt.EstablishedBy = EstablishedAccepted, ByReply
+		receipt.Attempt = g.Attempt
+		receipt.Result = nil
+		c.receipts = []Receipt{receipt}
+		c.message = ""
+		c.event = EventProved
+		if current {
+			c.event = EventSucceeded
+		}
+		return c, !a.Proved
+	case OutcomeRefused, OutcomeUnsent:
+		c.event = EventRefusedLate
+		if current {
+			c.event = EventRefused
+		}
+		return c, !a.Cleared && !a.Proved
+	case OutcomeInputRequired:
+		c.event = EventInputRequested
+		return c, current
+	case OutcomeTask:
+		c.event = EventTaskGiven
+		return c, current
+	}
+	c.event = EventUnclear
+	return c, current
+}
+
+// settleLater keeps trying to record an outcome while the process lives: a
+// proof is never lost for want of a disk.
+func (rt *Runtime) settleLater(g *Grant, out Outcome) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.ctx.Err() != nil {
+		return
+	}
+	rt.running.Add(1)
+	go func() {
+		defer rt.running.Done()
+		for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
+			select {
+			case <-rt.ctx.Done():
+				return
+			case <-rt.clock.After(pause):
+			}
+			if _, err := rt.settle(rt.ctx, g, out); err == nil || errors.Is(err, ErrNotFound) {
+				return
+			}
+		}
+	}()
+}
