@@ -72,6 +72,9 @@ func TestNormalisers(t *testing.T) {
 		{"instant", `"2026-05-01T10:00:00+24:00"`, refused},
 		{"instant", `"9999-12-31T23:59:59-01:00"`, refused},
 		{"instant", `"2026-05-01"`, refused},
+		{"instant", `"2026/05-01T10:00:00Z"`, refused},
+		{"instant", `"2o26-05-01T10:00:00Z"`, refused},
+		{"instant", `"2026-05-01T10:00:00"`, refused},
 		{"instant", `1777629600`, refused},
 	}
 	for _, c := range cases {
@@ -102,6 +105,8 @@ func TestNormaliserEmailDomain(t *testing.T) {
 		{"a final dot", `a@x.io.`, refused},
 		{"a combining mark that NFC may compose", `a@bu\u0308cher.example`, refused},
 		{"a full-width letter", `a@\uff45xample.com`, refused},
+		{"a conjoining jamo that NFC may compose", `a@\u1100\u1161.example`, refused},
+		{"a title case letter", `a@\u01c5.example`, refused},
 		{"the Kelvin sign", `a@\u212a.example`, refused},
 		{"an A-label with a letter outside ASCII", `a@xn--bücher.example`, refused},
 		{"a label too long to encode", `a@` + strings.Repeat("ü", 300_000) + `.example`, refused},
@@ -124,6 +129,9 @@ func TestNormaliserURL(t *testing.T) {
 	cases := []struct{ name, in, want string }{
 		{"scheme, host and default port", `HTTPS://Example.com:443`, `https://example.com/`},
 		{"the default port of http", `http://x.io:080/a`, `http://x.io/a`},
+		{"the default port of wss", `wss://x.io:443/`, `wss://x.io/`},
+		{"the default port of ftp", `ftp://x.io:21/`, `ftp://x.io/`},
+		{"a scheme without a known port", `redis://x.io:80/`, `redis://x.io:80/`},
 		{"an empty port", `http://x.io:/`, `http://x.io/`},
 		{"another port", `http://x.io:8080`, `http://x.io:8080/`},
 		{"dot segments", `http://x.io/a/./b/../c/..`, `http://x.io/a/`},

@@ -4,10 +4,13 @@ package canon_test
 
 import (
 	"fmt"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/gowebpki/jcs"
 	"pgregory.net/rapid"
 
 	"github.com/deed-run/deed/internal/canon"
@@ -132,6 +135,29 @@ func TestNumbersMergeExactlyWhenTheirValuesAreEqual(t *testing.T) {
 		}
 		if back, ok := new(big.Rat).SetString(string(canonicalA)); !ok || back.Cmp(x) != 0 {
 			t.Fatalf("%s -> %s changes the value", a, canonicalA)
+		}
+	})
+}
+
+// For every float64 the exact form of its shortest text is the RFC 8785 form.
+func TestShortestTextIsTheFormOfRFC8785(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := math.Float64frombits(rapid.Uint64().Draw(t, "bits"))
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return
+		}
+		want, err := jcs.NumberToJSON(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		literal := strconv.FormatFloat(f, 'g', -1, 64)
+		exact, err := canon.CanonicalJSON([]byte(literal))
+		if err != nil || string(exact) != want {
+			t.Fatalf("%s: got %s, want %s, error %v", literal, exact, want, err)
+		}
+		rounded, _, err := ieee754Program.Pick([]byte(`{"v":`+strconv.FormatFloat(f, 'e', 30, 64)+`}`), "/v")
+		if err != nil || string(rounded) != want {
+			t.Fatalf("%s: rounded %s, want %s, error %v", literal, rounded, want, err)
 		}
 	})
 }

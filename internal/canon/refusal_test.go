@@ -65,6 +65,7 @@ func TestEveryRefusalHasItsCodeAndPlace(t *testing.T) {
 		{"one byte over the limit of the tool", `{"a":1}`, canon.Rules{MaxBytes: 6}, canon.CodeTooLarge, ""},
 		{"a number literal of 257 characters", `{"a":1` + strings.Repeat("0", 256) + `}`, canon.Rules{}, canon.CodeNumberTooLong, "/a"},
 		{"a number that rounds to infinity", `{"a":1.7976931348623159e308}`, canon.Rules{}, canon.CodeNumberOutOfRange, "/a"},
+		{"a number ten times over the greatest float64", `{"a":1e309}`, canon.Rules{}, canon.CodeNumberOutOfRange, "/a"},
 		{"a huge exponent", `{"a":1e99999999999999999999}`, canon.Rules{}, canon.CodeNumberOutOfRange, "/a"},
 		{"an exponent just over the parser's bound", `{"a":1e3000000000}`, canon.Rules{}, canon.CodeNumberOutOfRange, "/a"},
 		{"an exponent below the smallest accepted", `{"a":1e-1000000000}`, canon.Rules{}, canon.CodeNumberOutOfRange, "/a"},

@@ -56,6 +56,7 @@ func TestRulesShapeTheEffect(t *testing.T) {
 		{"include drops a container that held excluded values only", canon.Rules{Include: []string{"/a"}, Exclude: []string{"/m/t", "/n/*/t"}}, `{"a":1,"m":{"t":1},"n":[{"t":1},{}]}`, `{"a":1}`},
 		{"include through every element", canon.Rules{Include: []string{"/i/*/s"}, Unlisted: "ignore"}, `{"i":[{"s":1,"x":2},{"x":3},4],"y":5}`, `{"i":[{"s":1},{},4]}`},
 		{"include an element beyond the ninth", canon.Rules{Include: []string{"/i/11"}, Unlisted: "ignore"}, `{"i":[0,1,2,3,4,5,6,7,8,9,10,11,12]}`, `{"i":[11]}`},
+		{"a wildcard include beside a longer named one", canon.Rules{Include: []string{"/i/*", "/i/a/x"}}, `{"i":{"a":{"x":1,"y":2}}}`, `{"i":{"a":{"x":1,"y":2}}}`},
 		{"a longer include beside its prefix", canon.Rules{Include: []string{"/o", "/o/id"}}, `{"o":{"id":1,"x":2}}`, `{"o":{"id":1,"x":2}}`},
 
 		{"unordered inner arrays before outer ones", canon.Rules{Unordered: map[string]string{"/g": "set", "/g/*": "set"}}, `{"g":[[2,1],[1,2,2],[]]}`, `{"g":[[1,2],[]]}`},
