@@ -10,15 +10,27 @@ import (
 
 // Guard stands before tools/call and edits what clients read of tools. A nil Guard makes the gateway a transparent proxy.
 type Guard interface {
-	// Admit looks at a tools/call without waiting for anything. With forward true the message it returns goes upstream as it is;
-	// otherwise Call is asked, in a goroutine of its own.
-	Admit(s *Session, m Message, h http.Header) (out Message, forward bool)
-	// Call answers a tools/call. ctx ends when the client leaves or cancels: that ends the call, never the operation.
-	Call(ctx context.Context, c *ToolCall) Message
+	// Admit looks at a tools/call without waiting for anything. With Forward the message goes upstream as Admission says; otherwise Call
+	// is asked, in a goroutine of its own.
+	Admit(ctx context.Context, s *Session, m Message, h http.Header) Admission
+	// Call answers a tools/call. ctx ends when the client leaves or cancels: that ends the call, never the operation. delivered, when not
+	// nil, is called after the answer was handed to the client.
+	Call(ctx context.Context, c *ToolCall) (answer Message, delivered func())
 	// Tools edits the result of tools/list.
 	Tools(s *Session, result json.RawMessage) json.RawMessage
 	// Greeting edits the result of initialize and server/discover.
 	Greeting(s *Session, result json.RawMessage) json.RawMessage
+}
+
+// Admission is what becomes of a tools/call at first sight.
+type Admission struct {
+	// Forward sends Message upstream and its answer back untouched.
+	Forward bool
+	Message Message
+	// Done, when set, is told the upstream's reply.
+	Done func(Reply)
+	// Answer, when set, is the reply: nothing is sent.
+	Answer Message
 }
 
 // ToolCall is one tools/call of a client.
@@ -28,17 +40,16 @@ type ToolCall struct {
 	Header  http.Header
 	// Progress takes messages for the client that belong to this call. It is safe after the client has left.
 	Progress func(Message)
-	// Forward sends a message upstream for the client and returns the upstream's answer, untouched; for tools that need no guard.
-	Forward func(ctx context.Context, m Message) Message
+	// Forward sends a message upstream for the client and returns the upstream's reply, untouched; for tools that need no guard.
+	Forward func(ctx context.Context, m Message) Reply
 }
 
-// Outlet is where a request's answers go: a line on stdout, or one HTTP response. All methods are safe for concurrent use and never fail:
-// a client that has left reads nothing.
+// Outlet is where a request's answers go: a line on stdout, or one HTTP response. All methods are safe for concurrent use.
 type Outlet interface {
 	// Head tells the upstream's HTTP status and headers, where there are any.
 	Head(status int, h http.Header)
 	// Event sends what comes before the reply.
 	Event(Event)
-	// End sends the reply.
-	End(Reply)
+	// End sends the reply. An error means that the client surely did not get it.
+	End(Reply) error
 }

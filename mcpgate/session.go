@@ -72,7 +72,7 @@ func (s *Session) forward(ctx context.Context, m Message, h http.Header, out Out
 		if r.Delivery == Answered && edit != nil && r.Message.Result != nil {
 			r = r.withResult(edit(r.Message.Result))
 		}
-		out.End(r.orError(m))
+		_ = out.End(r.orError(m))
 	}
 	s.Link.Send(ctx, x)
 }
@@ -105,9 +105,20 @@ func (r Reply) orError(m Message) Reply {
 
 // call asks the guard about a tools/call.
 func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet) {
-	admitted, forward := s.guard.Admit(s, m, h)
-	if forward {
-		s.forward(ctx, admitted, h, out, nil)
+	admission := s.guard.Admit(ctx, s, m, h)
+	switch {
+	case admission.Answer.Raw != nil:
+		_ = out.End(Reply{Delivery: Answered, Message: admission.Answer})
+		return
+	case admission.Forward:
+		x := &Exchange{Message: admission.Message, Header: h, Head: out.Head, Event: out.Event}
+		x.Done = func(r Reply) {
+			if admission.Done != nil {
+				admission.Done(r)
+			}
+			_ = out.End(r.orError(m))
+		}
+		s.Link.Send(ctx, x)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -123,38 +134,37 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 	s.mu.Unlock()
 	if ending {
 		cancel(nil)
-		out.End(Reply{Message: ErrorMessage(m.ID, codeInternal, "tools/call: the gateway is shutting down; nothing was sent")})
+		_ = out.End(Reply{Message: ErrorMessage(m.ID, codeInternal, "tools/call: the gateway is shutting down; nothing was sent")})
 		return
 	}
 	go func() {
 		defer s.work.Done()
-		reply := s.guard.Call(ctx, &ToolCall{
+		reply, delivered := s.guard.Call(ctx, &ToolCall{
 			Session: s, Message: m, Header: h,
 			Progress: func(p Message) { out.Event(Event{Message: p}) },
-			Forward:  func(ctx context.Context, m Message) Message { return s.ask(ctx, m, h, out) },
+			Forward:  func(ctx context.Context, m Message) Reply { return s.ask(ctx, m, h, out) },
 		})
 		gone := errors.Is(context.Cause(ctx), errCallerCancelled)
 		s.mu.Lock()
 		delete(s.calls, key)
 		s.mu.Unlock()
 		cancel(nil)
-		if !gone && m.ID != nil {
-			out.End(Reply{Delivery: Answered, Message: reply})
-		} else {
-			out.End(Reply{})
+		if gone || m.ID == nil {
+			_ = out.End(Reply{})
+			return
+		}
+		if err := out.End(Reply{Delivery: Answered, Message: reply}); err == nil && delivered != nil {
+			delivered()
 		}
 	}()
 }
 
 // ask forwards a message and waits for its reply.
-func (s *Session) ask(ctx context.Context, m Message, h http.Header, out Outlet) Message {
+func (s *Session) ask(ctx context.Context, m Message, h http.Header, out Outlet) Reply {
 	done := make(chan Reply, 1)
 	s.Link.Send(ctx, &Exchange{Message: m, Header: h, Event: out.Event, Done: func(r Reply) { done <- r }})
 	r := <-done
-	if r.Message.Raw == nil {
-		r.Delivery = Sent
-	}
-	return r.orError(m).Message
+	return r.orError(m)
 }
 
 // cancel ends the guarded call that the client means, and reports whether there was one.

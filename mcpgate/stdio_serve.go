@@ -65,7 +65,7 @@ func (g Stdio) read(ctx context.Context, s *Session, in io.Reader, out stdioOutl
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, ErrTooLong):
-			out.End(Reply{Message: ErrorMessage(idOf(line), codeInvalidRequest, "the message is longer than the limit; nothing was done")})
+			_ = out.End(Reply{Message: ErrorMessage(idOf(line), codeInvalidRequest, "the message is longer than the limit; nothing was done")})
 			continue
 		case errors.Is(err, ErrCut):
 			return nil // a message that was never sent whole was never sent
@@ -78,7 +78,7 @@ func (g Stdio) read(ctx context.Context, s *Session, in io.Reader, out stdioOutl
 			if m.ID == nil {
 				code = codeParse
 			}
-			out.End(Reply{Message: ErrorMessage(m.ID, code, err.Error()+"; nothing was done")})
+			_ = out.End(Reply{Message: ErrorMessage(m.ID, code, err.Error()+"; nothing was done")})
 			continue
 		}
 		s.Handle(ctx, m, nil, out)
@@ -97,15 +97,14 @@ type stdioOutlet struct{ lines *lineWriter }
 
 func (o stdioOutlet) Head(int, http.Header) {}
 
-func (o stdioOutlet) Event(e Event) {
-	if e.Message.Raw != nil {
-		_, _ = o.lines.write(oneLine(e.Message.Raw), nil)
-	}
-}
+func (o stdioOutlet) Event(e Event) { _ = o.put(e.Message) }
 
-func (o stdioOutlet) End(r Reply) {
-	if r.Message.Raw == nil && r.Delivery == Answered && r.Err != nil {
-		return
+func (o stdioOutlet) End(r Reply) error { return o.put(r.Message) }
+
+func (o stdioOutlet) put(m Message) error {
+	if m.Raw == nil {
+		return nil
 	}
-	o.Event(Event{Message: r.Message})
+	_, err := o.lines.write(oneLine(m.Raw), nil)
+	return err
 }

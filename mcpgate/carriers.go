@@ -1,0 +1,222 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/mcpgate/internal/rawjson"
+)
+
+// Names in _meta that are deed's.
+const (
+	metaPrefix      = "deed/"
+	metaKey         = "deed/idempotency-key"
+	metaSession     = "deed/session"
+	metaFingerprint = "deed/effect_fingerprint"
+	metaExpires     = "deed/expires_at"
+	metaOperation   = "deed/operation"
+	metaTool        = "deed/tool"
+)
+
+// request is a tools/call taken apart: what identifies it, and what goes upstream.
+type request struct {
+	name      string
+	arguments json.RawMessage // as the tool will receive them
+	modelKey  string          // of the argument that deed added
+	meta      json.RawMessage
+	token     json.RawMessage // progressToken
+	upstream  json.RawMessage // params without any key and anything of deed's in _meta; arguments stripped
+}
+
+// takeApart reads params. added says that deed added the key argument to this tool's schema, so that it is stripped.
+func takeApart(params json.RawMessage, added bool) (request, error) {
+	var r request
+	var err error
+	r.upstream, r.arguments = params, json.RawMessage("{}")
+	if value, ok := rawjson.Get(params, "arguments"); ok {
+		r.arguments = value
+	}
+	r.name, _ = rawjson.Text(params, "name")
+	r.meta, _ = rawjson.Get(params, "_meta")
+	r.token, _ = rawjson.Get(params, "_meta", "progressToken")
+	if added {
+		rest, value, found, err := rawjson.Remove(r.arguments, keyArgument)
+		if err != nil {
+			return r, fmt.Errorf("arguments: %w", err)
+		}
+		if found {
+			r.modelKey, _ = rawjson.String(value)
+			if r.modelKey == "" {
+				r.modelKey = string(value)
+			}
+			r.arguments = rest
+			if r.upstream, err = rawjson.Set(r.upstream, rest, "arguments"); err != nil {
+				return r, err
+			}
+		}
+	}
+	if r.upstream, _, _, err = rawjson.Remove(r.upstream, "idempotencyKey"); err != nil {
+		return r, err
+	}
+	members, err := rawjson.Members(r.meta)
+	if err != nil {
+		return r, nil //nolint:nilerr // no _meta object: nothing of ours is in it
+	}
+	kept := 0
+	for _, m := range members {
+		if !strings.HasPrefix(m.Name, metaPrefix) && m.Name != "idempotencyKey" {
+			kept++
+			continue
+		}
+		if r.upstream, _, _, err = rawjson.Remove(r.upstream, "_meta", m.Name); err != nil {
+			return r, err
+		}
+	}
+	if kept == 0 && len(members) > 0 {
+		r.upstream, _, _, err = rawjson.Remove(r.upstream, "_meta")
+	}
+	return r, err
+}
+
+// carriers finds the identities on the request, design section 3.
+func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.Header, rule deed.Rule, ownKey bool) []deed.Carrier {
+	var list []deed.Carrier
+	add := func(p deed.Provenance, text, name string) {
+		if text != "" {
+			list = append(list, deed.Carrier{Provenance: p, Identity: identity(rule.Identity, text), Name: name})
+		}
+	}
+	for _, value := range h.Values("Idempotency-Key") {
+		add(deed.ProvenanceRuntime, headerKey(value), "the header Idempotency-Key")
+	}
+	text := func(path ...string) string {
+		value, ok := rawjson.Get(params, path...)
+		if !ok {
+			return ""
+		}
+		if s, ok := rawjson.String(value); ok {
+			return s
+		}
+		return string(value)
+	}
+	add(deed.ProvenanceRuntime, text("_meta", metaKey), `_meta["`+metaKey+`"]`)
+	add(deed.ProvenanceRuntime, text("_meta", "idempotencyKey"), "_meta.idempotencyKey")
+	add(deed.ProvenanceRuntime, text("idempotencyKey"), "params.idempotencyKey")
+	if session := sessionOf(s, params); session != "" && rule.Identity != deed.FamilySecret {
+		for _, name := range g.callIDs {
+			if id := text("_meta", name); id != "" {
+				add(deed.ProvenanceCallID, callID(session, name, id), `_meta["`+name+`"]`)
+				break
+			}
+		}
+	}
+	if rule.Identity == deed.FamilySecret {
+		return list
+	}
+	key := r.modelKey
+	if ownKey {
+		key = text("arguments", keyArgument)
+	}
+	add(deed.ProvenanceModel, key, keyArgument)
+	return list
+}
+
+// sessionOf names the session that a call id belongs to, or "": a call id without a session is no key.
+func sessionOf(s *Session, params json.RawMessage) string {
+	if s.ID != "" {
+		return s.ID
+	}
+	session, _ := rawjson.Text(params, "_meta", metaSession)
+	return session
+}
+
+func callID(session, name, id string) string {
+	sum := sha256.Sum256([]byte(session + "\x00" + name + "\x00" + id))
+	return "c1_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
+}
+
+func identity(family deed.Family, text string) deed.Identity {
+	switch family {
+	case deed.FamilyCreation:
+		return deed.CreationID(text)
+	case deed.FamilySecret:
+		return deed.NewRegistrationKey(text)
+	}
+	return deed.OperationKey(text)
+}
+
+// headerKey reads the header as a quoted RFC 8941 string or bare.
+func headerKey(value string) string {
+	value = strings.TrimSpace(value)
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return value
+	}
+	var b strings.Builder
+	for i := 1; i < len(value)-1; i++ {
+		if value[i] == '\\' && i+2 < len(value) {
+			i++
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
+// Bounds of what a call may say about itself.
+const (
+	maxFacts     = 32
+	maxFactBytes = 256
+)
+
+// facts reads `meta.<name>`: _meta["deed/<name>"], else _meta["<name>"].
+func facts(meta json.RawMessage) map[string]string {
+	members, err := rawjson.Members(meta)
+	if err != nil {
+		return nil
+	}
+	found := map[string]string{}
+	for _, ours := range []bool{true, false} {
+		for _, m := range members {
+			name, prefixed := strings.CutPrefix(m.Name, metaPrefix)
+			if prefixed != ours || len(found) >= maxFacts || m.Name == metaKey || !ours && reserved(name) {
+				continue
+			}
+			text, ok := rawjson.String(m.Value(meta))
+			if value := m.Value(meta); !ok && (value[0] == '-' || value[0] >= '0' && value[0] <= '9') {
+				text, ok = string(value), true
+			}
+			if _, taken := found[name]; ok && !taken && len(text) <= maxFactBytes {
+				found[name] = text
+			}
+		}
+	}
+	return found
+}
+
+func reserved(name string) bool {
+	switch name {
+	case "progressToken", "idempotencyKey", "traceparent", "tracestate", "baggage":
+		return true
+	}
+	prefix, _, found := strings.Cut(name, "/")
+	labels := strings.Split(prefix, ".")
+	return found && len(labels) > 1 && (labels[1] == "modelcontextprotocol" || labels[1] == "mcp")
+}
+
+// envelope reads the caller's own deadline and fingerprint.
+func envelope(meta json.RawMessage) (expires time.Time, fingerprint deed.Fingerprint, err error) {
+	if text, ok := rawjson.Text(meta, metaExpires); ok {
+		if expires, err = time.Parse(time.RFC3339, text); err != nil {
+			return expires, "", fmt.Errorf("_meta[%q] is no RFC 3339 time", metaExpires)
+		}
+	}
+	text, _ := rawjson.Text(meta, metaFingerprint)
+	return expires, deed.Fingerprint(text), nil
+}

@@ -1,0 +1,154 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/mcpgate/internal/rawjson"
+	"github.com/deed-run/deed/outcome"
+)
+
+// attempt is one dispatch under a grant, in a goroutine of its own: the client that asked for it may leave.
+type attempt struct {
+	gate  *Gate
+	call  *ToolCall
+	tool  *described
+	r     request
+	grant *deed.Grant
+	beat  *heartbeat
+
+	replies chan Reply
+	moved   chan struct{}
+	answers chan deed.Answer // buffered: nobody may be listening
+}
+
+// dispatch sends the snapshot once and settles what comes of it. The channel yields the first answer.
+func (g *Gate) dispatch(ctx context.Context, c *ToolCall, d *described, r request, grant *deed.Grant, beat *heartbeat) <-chan deed.Answer {
+	a := &attempt{
+		gate: g, call: c, tool: d, r: r, grant: grant, beat: beat,
+		replies: make(chan Reply, 1), moved: make(chan struct{}, 1), answers: make(chan deed.Answer, 1),
+	}
+	g.work.Add(1)
+	c.Session.work.Add(1)
+	go func() {
+		defer g.work.Done()
+		defer c.Session.work.Done()
+		a.run(context.WithoutCancel(ctx))
+	}()
+	return a.answers
+}
+
+func (a *attempt) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ready, stop := context.WithTimeout(ctx, max(time.Second, a.grant.TimeToSend()*3/4))
+	err := a.call.Session.Link.Ready(ready)
+	stop()
+	if err != nil {
+		a.settle(ctx, outcome.Lost(true, err.Error()))
+		return
+	}
+	m, err := a.message()
+	if err != nil {
+		a.settle(ctx, outcome.Lost(true, err.Error()))
+		return
+	}
+	a.call.Session.Link.Send(ctx, &Exchange{
+		Message: m, Header: a.call.Header, Event: a.event, Token: string(a.r.token),
+		Done: func(r Reply) { a.replies <- r },
+		Gate: func() (time.Time, error) { return time.Now().Add(a.grant.TimeToSend()), a.grant.MaySend() },
+	})
+	a.wait(ctx)
+}
+
+// message is the snapshot with what travels beside it: _meta is the present caller's, and so are the answers to a question.
+func (a *attempt) message() (Message, error) {
+	params, err := rawjson.Set(a.r.upstream, a.grant.Arguments, "arguments")
+	if _, sent := rawjson.Get(a.r.upstream, "arguments"); !sent && string(a.grant.Arguments) == "{}" {
+		params, err = a.r.upstream, nil
+	}
+	if err != nil {
+		return Message{}, err
+	}
+	return RequestMessage(a.gate.ownID(), "tools/call", params), nil
+}
+
+// event passes on what the upstream says before its reply.
+func (a *attempt) event(e Event) {
+	if e.Message.Raw == nil {
+		return
+	}
+	if e.Message.Method == "notifications/progress" {
+		a.beat.heard(e.Message)
+		select {
+		case a.moved <- struct{}{}:
+		default:
+		}
+	}
+	a.call.Progress(e.Message)
+}
+
+// wait settles on the reply. Without one in time the outcome is unknown, but the connection is read on, because a late proof counts.
+func (a *attempt) wait(ctx context.Context) {
+	rule, clock := a.grant.Rule, a.gate.clock
+	hard := clock.After(orDefault(rule.TimeoutHard, time.Hour))
+	quiet := orDefault(rule.Timeout, 10*time.Minute)
+	idle := clock.After(quiet)
+	for {
+		select {
+		case r := <-a.replies:
+			a.reply(ctx, r)
+			return
+		case <-a.moved:
+			idle = clock.After(quiet)
+			continue
+		case <-idle:
+			a.settle(ctx, outcome.Lost(false, fmt.Sprintf("no answer and no progress within %s", quiet)))
+		case <-hard:
+			a.settle(ctx, outcome.Lost(false, fmt.Sprintf("no answer within %s", orDefault(rule.TimeoutHard, time.Hour))))
+		}
+		break
+	}
+	select {
+	case r := <-a.replies:
+		a.reply(ctx, r)
+	case <-clock.After(orDefault(rule.Late, 10*time.Minute)):
+	}
+}
+
+func (a *attempt) reply(ctx context.Context, r Reply) {
+	out := a.gate.classify(a.grant.Rule.Tool, r)
+	a.settle(ctx, out)
+	if out.Kind == deed.OutcomeTask {
+		a.follow(ctx, out)
+	}
+}
+
+func (a *attempt) settle(ctx context.Context, out deed.Outcome) {
+	answer, err := a.gate.ledger.Settle(ctx, a.grant, out)
+	if err != nil {
+		answer = a.grant.Answer()
+		answer.Decision, answer.Reason, answer.Text = deed.Uncertain, deed.ReasonOutcomeUnknown, err.Error()
+	}
+	select {
+	case a.answers <- answer:
+	default:
+	}
+}
+
+// classify reads a reply by the tables of package outcome.
+func (g *Gate) classify(tool deed.Tool, r Reply) deed.Outcome {
+	switch {
+	case r.Delivery == Answered && (r.Message.Result != nil || r.Message.Error != nil):
+		return outcome.MCP(outcome.MCPAnswer{Result: r.Message.Result, Error: r.Message.Error, Status: r.Status}, g.outcomes(tool))
+	case r.Delivery == Answered && r.Status >= 300:
+		out := outcome.HTTP(r.Status, nil)
+		out.Message = fmt.Sprint(r.Err)
+		return out
+	}
+	return outcome.Lost(r.Delivery == Unsent, fmt.Sprint(r.Err))
+}

@@ -1,0 +1,226 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/canon"
+	"github.com/deed-run/deed/mcpgate/internal/rawjson"
+)
+
+// Admit lets calls of known read-only tools through at once; everything else is for Call.
+func (g *Gate) Admit(ctx context.Context, s *Session, m Message, h http.Header) Admission {
+	name, _ := rawjson.Text(m.Params, "name")
+	d := g.lookup(deed.Tool(s.Upstream + "/" + name))
+	if d == nil || d.rule.Mutates() || d.facts.Quarantined {
+		return Admission{}
+	}
+	return g.admitRead(ctx, s, m, d)
+}
+
+// admitRead forwards a read within its rate, its key stripped and ignored.
+func (g *Gate) admitRead(ctx context.Context, s *Session, m Message, d *described) Admission {
+	if problem := ambiguous(m); problem != "" {
+		return Admission{Answer: g.refusal(m, s, d, deed.ReasonBadArguments, problem)}
+	}
+	if d.facts.Quarantined {
+		return Admission{Answer: g.refusal(m, s, d, deed.ReasonQuarantined, "")}
+	}
+	r, err := takeApart(m.Params, !d.OwnKey)
+	if err != nil {
+		return Admission{Answer: g.refusal(m, s, d, deed.ReasonBadArguments, err.Error())}
+	}
+	call := deed.Call{Principal: s.Principal, Tool: d.rule.Tool, Arguments: r.arguments, Facts: d.facts, Meta: facts(r.meta)}
+	answer, grant, err := g.ledger.Claim(ctx, call)
+	if err != nil {
+		return Admission{Answer: ErrorMessage(m.ID, codeInternal, "tools/call: nothing was sent: "+err.Error())}
+	}
+	if grant == nil {
+		return Admission{Answer: g.render(m, s, d, answer, false)}
+	}
+	if string(r.upstream) != string(m.Params) {
+		if m, err = m.With("params", r.upstream); err != nil {
+			return Admission{Answer: g.refusal(m, s, d, deed.ReasonBadArguments, err.Error())}
+		}
+	}
+	return Admission{Forward: true, Message: m, Done: func(reply Reply) {
+		_, _ = g.ledger.Settle(context.WithoutCancel(ctx), grant, g.classify(d.rule.Tool, reply))
+	}}
+}
+
+// ambiguous says why two readers could see two different calls in the message, or "".
+func ambiguous(m Message) string {
+	if err := canon.Strict(m.Raw); err != nil {
+		return err.Error()
+	}
+	members, err := rawjson.Members(m.Params)
+	if err != nil {
+		return "params is no object"
+	}
+	for _, member := range members {
+		for _, name := range [...]string{"name", "arguments", "_meta", "idempotencyKey"} {
+			if member.Name != name && strings.EqualFold(member.Name, name) {
+				return fmt.Sprintf("params has a member %q, which looks like %q", member.Name, name)
+			}
+		}
+	}
+	return ""
+}
+
+// Call answers a tools/call through the Runtime.
+func (g *Gate) Call(ctx context.Context, c *ToolCall) (Message, func()) {
+	m, s := c.Message, c.Session
+	name, _ := rawjson.Text(m.Params, "name")
+	unknown := &described{Definition: &Definition{Name: name}}
+	unknown.rule = deed.DefaultRule(deed.Tool(s.Upstream + "/" + name))
+	if problem := ambiguous(m); problem != "" {
+		return g.refusal(m, s, unknown, deed.ReasonBadArguments, problem), nil
+	}
+	if name == "" {
+		return ErrorMessage(m.ID, codeInvalidParams, "tools/call: params.name is missing; nothing was sent"), nil
+	}
+	d := g.find(ctx, s, name, c.Header, m.Params)
+	if name == operationsTool && d.Raw == nil && g.offersOperations(s) {
+		return g.operations(ctx, c), nil
+	}
+	if !d.rule.Mutates() {
+		admission := g.admitRead(ctx, s, m, d)
+		if !admission.Forward {
+			return admission.Answer, nil
+		}
+		reply := c.Forward(ctx, admission.Message)
+		admission.Done(reply)
+		return reply.Message, nil
+	}
+	return g.mutate(ctx, c, d)
+}
+
+func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, func()) {
+	m, s := c.Message, c.Session
+	arrived := g.clock.Now()
+	r, err := takeApart(m.Params, d.adds())
+	if err != nil {
+		return g.refusal(m, s, d, deed.ReasonBadArguments, err.Error()), nil
+	}
+	call, err := g.newCall(c, d, r)
+	if err != nil {
+		return g.refusal(m, s, d, deed.ReasonBadArguments, err.Error()), nil
+	}
+	beat := g.keepAlive(c, r.token)
+	defer beat.stop()
+	answer, grant, err := g.ledger.Claim(ctx, call)
+	if err != nil {
+		return ErrorMessage(m.ID, codeInternal, "tools/call: nothing was sent by this call: "+err.Error()), nil
+	}
+	if grant != nil {
+		done := g.dispatch(ctx, c, d, r, grant, beat)
+		select {
+		case answer = <-done:
+		case <-g.clock.After(orDefault(d.rule.AnswerWithin, 50*time.Second) - g.clock.Now().Sub(arrived)):
+			answer = stillRunning(grant)
+		case <-ctx.Done():
+			return ErrorMessage(m.ID, codeInternal, "tools/call: the caller left; the operation goes on"), nil
+		}
+	}
+	return g.render(m, s, d, answer, true), func() { g.ledger.Delivered(context.WithoutCancel(ctx), answer) }
+}
+
+// newCall is what the Runtime is asked.
+func (g *Gate) newCall(c *ToolCall, d *described, r request) (deed.Call, error) {
+	expires, fingerprint, err := envelope(r.meta)
+	if err != nil {
+		return deed.Call{}, err
+	}
+	call := deed.Call{
+		Principal: c.Session.Principal, Tool: d.rule.Tool, Arguments: r.arguments, Facts: d.facts, Meta: facts(r.meta),
+		Carriers:  g.carriers(c.Session, c.Message.Params, r, c.Header, d.rule, d.OwnKey),
+		ExpiresAt: expires, EffectFingerprint: fingerprint, Validate: d.schema.check,
+	}
+	if d.OwnKey {
+		call.KeyArgument = keyArgument
+	}
+	state, hasState := rawjson.Get(c.Message.Params, "requestState")
+	inputs, hasInputs := rawjson.Get(c.Message.Params, "inputResponses")
+	if hasState || hasInputs {
+		call.Continuation = &deed.Continuation{State: state, Inputs: inputs}
+	}
+	return call, nil
+}
+
+// stillRunning is the answer of a call whose attempt goes on.
+func stillRunning(grant *deed.Grant) deed.Answer {
+	answer := grant.Answer()
+	answer.Decision, answer.Reason, answer.RetryAfter = deed.InProgress, deed.ReasonLeaseLive, 25*time.Second
+	return answer
+}
+
+// refusal is a denial that needs no record.
+func (g *Gate) refusal(m Message, s *Session, d *described, reason deed.Reason, text string) Message {
+	return g.render(m, s, d, deed.Answer{Decision: deed.Denied, Reason: reason, Text: text, Rule: d.rule, At: g.clock.Now(), Principal: s.Principal}, true)
+}
+
+func orDefault(d, usual time.Duration) time.Duration {
+	if d <= 0 {
+		return usual
+	}
+	return d
+}
+
+// heartbeat tells a waiting client that its call goes on.
+type heartbeat struct {
+	quit     chan struct{}
+	ended    chan struct{}
+	upstream chan json.RawMessage
+}
+
+func (b *heartbeat) stop() {
+	close(b.quit)
+	<-b.ended
+}
+
+// keepAlive sends progress every so often to a client that gave a token. Values rise: once the upstream has reported, from its latest on.
+func (g *Gate) keepAlive(c *ToolCall, token json.RawMessage) *heartbeat {
+	b := &heartbeat{quit: make(chan struct{}), ended: make(chan struct{}), upstream: make(chan json.RawMessage, 16)}
+	if token == nil {
+		close(b.ended)
+		return b
+	}
+	go func() {
+		defer close(b.ended)
+		last, beats := json.RawMessage("0"), 0
+		for {
+			select {
+			case <-b.quit:
+				return
+			case last = <-b.upstream:
+				beats = 0
+			case <-g.clock.After(g.progress):
+				beats++
+				value, err := json.Number(last).Float64()
+				if err != nil {
+					continue
+				}
+				params := fmt.Appendf(nil, `{"progressToken":%s,"progress":%g,"message":"still running"}`, token, value+float64(beats)*1e-6)
+				c.Progress(RequestMessage(nil, "notifications/progress", params))
+			}
+		}
+	}()
+	return b
+}
+
+// heard notes the upstream's own progress.
+func (b *heartbeat) heard(m Message) {
+	if value, ok := rawjson.Get(m.Params, "progress"); ok {
+		select {
+		case b.upstream <- value:
+		default:
+		}
+	}
+}

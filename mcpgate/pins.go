@@ -1,0 +1,131 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// Settings is the part of a deed.Store that pins are kept in.
+type Settings interface {
+	Setting(ctx context.Context, name string, update func(old []byte) []byte) ([]byte, error)
+}
+
+// Pin is the definition of a tool that was seen first or accepted last, and the latest one that differs from it.
+type Pin struct {
+	Tool        deed.Tool   `json:"tool"`
+	Accepted    deed.Digest `json:"accepted"`
+	Description deed.Digest `json:"description"`
+	// Definition is the accepted definition as the upstream wrote it.
+	Definition json.RawMessage `json:"definition,omitempty"`
+	// Seen and SeenDefinition are a changed definition that nobody has accepted yet; empty when there is none.
+	Seen           deed.Digest     `json:"seen,omitempty"`
+	SeenDefinition json.RawMessage `json:"seen_definition,omitempty"`
+	At             time.Time       `json:"at"`
+}
+
+// Quarantined reports whether a changed definition waits for a person.
+func (p Pin) Quarantined() bool { return p.Seen != "" }
+
+// Pins trusts a tool's definition on first use and notices when it changes: schema, hints and output schema quarantine the tool, a
+// description only warns. It is safe for concurrent use, by several processes too.
+type Pins struct {
+	Settings Settings
+	// Now is the clock, by default time.Now.
+	Now func() time.Time
+
+	mu    sync.Mutex
+	known map[deed.Tool]Pin
+}
+
+// PinName is the name of the setting that holds a tool's pin.
+func PinName(tool deed.Tool) string { return "pin/" + string(tool) }
+
+// Check compares a definition with its pin and says whether the tool is quarantined, and what a person should know. A ledger that cannot be
+// reached quarantines nothing: mutations are refused by it anyway.
+func (p *Pins) Check(ctx context.Context, tool deed.Tool, d *Definition) (quarantined bool, warning string) {
+	if p == nil || p.Settings == nil {
+		return false, ""
+	}
+	p.mu.Lock()
+	pin, ok := p.known[tool]
+	p.mu.Unlock()
+	if ok && pin.Accepted == d.Digest && pin.Description == d.Description && !pin.Quarantined() {
+		return false, ""
+	}
+	var described deed.Digest
+	raw, err := p.Settings.Setting(ctx, PinName(tool), func(old []byte) []byte {
+		pin = Pin{}
+		if old == nil || json.Unmarshal(old, &pin) != nil {
+			pin = Pin{Tool: tool, Accepted: d.Digest, Description: d.Description, Definition: d.Raw}
+		}
+		described = pin.Description
+		switch {
+		case pin.Accepted != d.Digest && pin.Seen == d.Digest, pin.Accepted == d.Digest && pin.Seen == "" && old != nil && described == d.Description:
+			return nil
+		case pin.Accepted != d.Digest:
+			pin.Seen, pin.SeenDefinition = d.Digest, d.Raw
+		default:
+			pin.Seen, pin.SeenDefinition, pin.Description = "", nil, d.Description
+		}
+		pin.At = p.now()
+		updated, err := json.Marshal(pin)
+		if err != nil {
+			return nil
+		}
+		return updated
+	})
+	if err != nil {
+		return false, fmt.Sprintf("tool %s: its pinned definition cannot be read: %v", tool, err)
+	}
+	if json.Unmarshal(raw, &pin) != nil {
+		return false, ""
+	}
+	p.mu.Lock()
+	if p.known == nil {
+		p.known = map[deed.Tool]Pin{}
+	}
+	p.known[tool] = pin
+	p.mu.Unlock()
+	switch {
+	case pin.Quarantined():
+		return true, fmt.Sprintf("tool %s: its definition changed since it was pinned; calls are refused until it is accepted: deed tools diff %s; deed tools accept %s", tool, tool, tool)
+	case described != "" && described != d.Description:
+		return false, fmt.Sprintf("tool %s: its description changed", tool)
+	}
+	return false, ""
+}
+
+// Accept makes the changed definition the pinned one. It reports whether there was any.
+func (p *Pins) Accept(ctx context.Context, tool deed.Tool) (bool, error) {
+	changed := false
+	_, err := p.Settings.Setting(ctx, PinName(tool), func(old []byte) []byte {
+		var pin Pin
+		changed = false
+		if old == nil || json.Unmarshal(old, &pin) != nil || !pin.Quarantined() {
+			return nil
+		}
+		changed = true
+		pin.Accepted, pin.Definition, pin.Seen, pin.SeenDefinition, pin.At = pin.Seen, pin.SeenDefinition, "", nil, p.now()
+		pin.Description = digestOf(pin.Definition, "title", "description")
+		updated, err := json.Marshal(pin)
+		if err != nil {
+			return nil
+		}
+		return updated
+	})
+	return changed, err
+}
+
+func (p *Pins) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}

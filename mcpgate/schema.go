@@ -1,0 +1,99 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// schema checks arguments against a tool's inputSchema, so that a mistake is found before a key is bound to it. It only ever refuses more
+// than nothing: a schema that cannot be compiled, a reference to elsewhere or a pattern that Go's expressions lack is left to the upstream.
+type schema struct {
+	compiled *jsonschema.Schema
+	// Problem says why arguments are not checked, empty when they are.
+	problem string
+}
+
+func compileSchema(raw json.RawMessage) *schema {
+	if raw == nil {
+		return &schema{problem: "it has no inputSchema"}
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return &schema{problem: err.Error()}
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(compilePattern)
+	const url = "deed:inputSchema"
+	if err := c.AddResource(url, doc); err != nil {
+		return &schema{problem: err.Error()}
+	}
+	compiled, err := c.Compile(url)
+	if err != nil {
+		return &schema{problem: err.Error()}
+	}
+	return &schema{compiled: compiled}
+}
+
+// check says what is wrong with the arguments, or "".
+func (s *schema) check(arguments []byte) string {
+	if s == nil || s.compiled == nil {
+		return ""
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(arguments))
+	if err != nil {
+		return "the arguments are not JSON"
+	}
+	err = s.compiled.Validate(value)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return ""
+	}
+	printer := message.NewPrinter(language.English)
+	var problems []string
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		if len(problems) >= 3 {
+			return
+		}
+		if len(e.Causes) == 0 {
+			problems = append(problems, fmt.Sprintf("at '/%s': %s", strings.Join(e.InstanceLocation, "/"), e.ErrorKind.LocalizedString(printer)))
+		}
+		for _, cause := range e.Causes {
+			walk(cause)
+		}
+	}
+	walk(invalid)
+	return strings.Join(problems, "; ")
+}
+
+// noLoader refuses every reference that leaves the schema: nothing is fetched on a server's word.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("the schema refers to %q, which is not fetched", url)
+}
+
+func compilePattern(pattern string) (jsonschema.Regexp, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return anyPattern(pattern), nil
+	}
+	return re, nil
+}
+
+// anyPattern stands for a pattern in a dialect that Go does not read; the upstream checks it.
+type anyPattern string
+
+func (anyPattern) MatchString(string) bool { return true }
+func (p anyPattern) String() string        { return string(p) }
