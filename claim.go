@@ -128,12 +128,13 @@ func (c *claim) prepare(ctx context.Context) (Answer, bool) {
 		return c.denial(ctx, ReasonBadArguments, err.Error()), true
 	}
 	c.fingerprints = map[Digest]Fingerprint{c.ruled.rules: fingerprint}
-	c.matter = matterOf(c.rule.Matter, c.call.Arguments)
+	pick := pickWith(c.ruled.program)
+	c.matter = matterOf(c.rule.Matter, c.call.Arguments, pick)
 	if err := rt.activate(ctx, c.rule, c.ruled); err != nil {
 		return rt.storeFailed(c, err), true
 	}
 	var no *refusal
-	c.named, no, err = rt.name(ctx, c.call, c.rule)
+	c.named, no, err = rt.name(ctx, c.call, c.rule, pick)
 	switch {
 	case err != nil:
 		return rt.storeFailed(c, err), true

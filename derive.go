@@ -51,13 +51,27 @@ func (rt *Runtime) secret(ctx context.Context, name string) ([]byte, error) {
 // of the HMAC.
 const derivedKeyLength = 26
 
+// picker reads an argument by pointer as the fingerprint rules see it; what
+// the rules leave out is read raw.
+type picker func(arguments []byte, pointer string) (canonical []byte, found bool, err error)
+
+func pickWith(program *canon.Program) picker {
+	return func(arguments []byte, pointer string) ([]byte, bool, error) {
+		value, found, err := program.Pick(arguments, pointer)
+		if err == nil && !found {
+			value, found, err = canon.Pick(arguments, pointer)
+		}
+		return value, found && string(value) != "null", err
+	}
+}
+
 // deriveKey names an operation after declared facts: an HMAC over the
 // canonical list of named parts, so that keys cannot be guessed from the
 // facts without the tenant's secret. The second value names a missing part.
-func deriveKey(secret []byte, parts []string, call Call) (key, missing string, err error) {
+func deriveKey(secret []byte, parts []string, call Call, pick picker) (key, missing string, err error) {
 	list := make([][2]any, 0, len(parts))
 	for _, part := range parts {
-		value, found, err := partOf(part, call)
+		value, found, err := partOf(part, call, pick)
 		if err != nil {
 			return "", "", err
 		}
@@ -80,7 +94,7 @@ func deriveKey(secret []byte, parts []string, call Call) (key, missing string, e
 	return "k1_" + text[:derivedKeyLength], "", nil
 }
 
-func partOf(part string, call Call) (json.RawMessage, bool, error) {
+func partOf(part string, call Call, pick picker) (json.RawMessage, bool, error) {
 	var text string
 	switch {
 	case part == "tenant":
@@ -95,11 +109,7 @@ func partOf(part string, call Call) (json.RawMessage, bool, error) {
 			return nil, false, nil
 		}
 	default:
-		value, found, err := canon.Pick(call.Arguments, part)
-		if string(value) == "null" {
-			found = false
-		}
-		return value, found, err
+		return pick(call.Arguments, part)
 	}
 	value, err := json.Marshal(text)
 	return value, true, err
@@ -114,13 +124,13 @@ func pepper(secret []byte, key string) string {
 
 // matterOf returns the canonical list of the values that name the subject of
 // an effect; a missing pointer means that there is none.
-func matterOf(pointers []string, arguments []byte) Matter {
+func matterOf(pointers []string, arguments []byte, pick picker) Matter {
 	if len(pointers) == 0 {
 		return ""
 	}
 	var list []byte
 	for i, pointer := range pointers {
-		value, found, err := canon.Pick(arguments, pointer)
+		value, found, err := pick(arguments, pointer)
 		if err != nil || !found {
 			return ""
 		}

@@ -23,7 +23,7 @@ type refusal struct {
 }
 
 // name finds out which operation a call means: docs/tables.md section 3.
-func (rt *Runtime) name(ctx context.Context, call Call, rule Rule) (named, *refusal, error) {
+func (rt *Runtime) name(ctx context.Context, call Call, rule Rule, pick picker) (named, *refusal, error) {
 	carriers := call.Carriers
 	if call.Key != nil {
 		carriers = append([]Carrier{{ProvenanceRuntime, call.Key, "Call.Key"}}, carriers...)
@@ -50,7 +50,7 @@ func (rt *Runtime) name(ctx context.Context, call Call, rule Rule) (named, *refu
 		return named{[]Key{key}, ProvenanceRuntime, searchTerms(byProvenance)}, nil, err
 	}
 	if len(rule.Key.From) > 0 {
-		return rt.nameDerived(ctx, call, rule, byProvenance)
+		return rt.nameDerived(ctx, call, rule, byProvenance, pick)
 	}
 	if rule.Key.Need == NeedRuntime {
 		return named{}, &refusal{reason: ReasonMissingOperationKey, text: "this tool takes its key from the runtime: the Idempotency-Key header or _meta"}, nil
@@ -87,14 +87,14 @@ func (rt *Runtime) name(ctx context.Context, call Call, rule Rule) (named, *refu
 
 // nameDerived builds the keys of a derivation rule and of the earlier ones
 // that are still live.
-func (rt *Runtime) nameDerived(ctx context.Context, call Call, rule Rule, carriers map[Provenance]Carrier) (named, *refusal, error) {
+func (rt *Runtime) nameDerived(ctx context.Context, call Call, rule Rule, carriers map[Provenance]Carrier, pick picker) (named, *refusal, error) {
 	secret, err := rt.secret(ctx, "derive/"+string(call.Principal.Tenant))
 	if err != nil {
 		return named{}, nil, err
 	}
 	result := named{provenance: ProvenanceDerived, search: searchTerms(carriers)}
 	for i, parts := range append([][]string{rule.Key.From}, rule.Key.Before...) {
-		text, missing, err := deriveKey(secret, parts, call)
+		text, missing, err := deriveKey(secret, parts, call, pick)
 		switch {
 		case err != nil:
 			return named{}, &refusal{ReasonBadArguments, err.Error()}, nil

@@ -87,10 +87,7 @@ func (rt *Runtime) activate(ctx context.Context, rule Rule, r ruled) error {
 	if done {
 		return nil
 	}
-	doc, err := json.Marshal(canon.Rules(rule.Fingerprint))
-	if err != nil {
-		return fmt.Errorf("storing the rules of %s: %w", rule.Tool, err)
-	}
+	doc := r.program.Source()
 	if _, err := rt.store.Setting(ctx, "rules/"+string(r.rules), func([]byte) []byte { return doc }); err != nil {
 		return err
 	}
@@ -107,7 +104,7 @@ func (rt *Runtime) activate(ctx context.Context, rule Rule, r ruled) error {
 func ActiveSetting(tool Tool) string { return "active/" + string(tool) }
 
 // programFor returns the rules of a hash, from memory or from the ledger; nil
-// when they are gone.
+// when they are gone or this version cannot compute them.
 func (rt *Runtime) programFor(ctx context.Context, hash Digest) (*canon.Program, error) {
 	rt.rules.mu.RLock()
 	program := rt.rules.programs[hash]
@@ -119,11 +116,7 @@ func (rt *Runtime) programFor(ctx context.Context, hash Digest) (*canon.Program,
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	var rules canon.Rules
-	if err := json.Unmarshal(doc, &rules); err != nil {
-		return nil, nil
-	}
-	program, err = canon.CompileWith(rules, rt.canonOptions())
+	program, err = canon.Load(doc, rt.canonOptions())
 	if err != nil || Digest(program.Hash()) != hash {
 		return nil, nil
 	}
