@@ -69,16 +69,7 @@ func playToolCrash(ctx context.Context, b *bench) error {
 
 func playToolBurst(ctx context.Context, b *bench) error {
 	const n = 10
-	executed := 0
-	for _, step := range b.together(ctx, n, func(int) caller.Call { return b.own() }) {
-		b.note(step, "in_progress|replay|"+committed)
-		if step.String() == committed {
-			executed++
-		}
-	}
-	if executed != 1 {
-		b.problem("%d of %d equal calls were executed, want 1", executed, n)
-	}
+	b.burst(ctx, n, b.own())
 	b.settled(ctx, b.own(), "replay")
 	return nil
 }

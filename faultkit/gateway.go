@@ -54,6 +54,8 @@ type Running struct {
 	kill  func()
 	close func() error
 	died  <-chan struct{}
+	// status is how the process ended, once it has.
+	status func() error
 }
 
 // Kill ends the gateway at once, as a crash does, and waits until it is gone.
@@ -77,7 +79,7 @@ func (g Gateway) Start(ctx context.Context) (*Running, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start gateway: %w", err)
 	}
-	return &Running{Session: s, kill: s.Kill, close: s.Close, died: s.Exited()}, nil
+	return &Running{Session: s, kill: s.Kill, close: s.Close, died: s.Exited(), status: s.ExitStatus}, nil
 }
 
 // serve starts "deed serve" and waits until it accepts connections.
@@ -90,9 +92,10 @@ func (g Gateway) serve(ctx context.Context) (*Running, error) {
 		return nil, fmt.Errorf("start gateway: %w", err)
 	}
 	died := make(chan struct{})
+	var ended error
 	go func() {
 		defer close(died)
-		_ = cmd.Wait()
+		ended = cmd.Wait()
 	}()
 	var once sync.Once
 	end := func(ask bool) error {
@@ -113,7 +116,10 @@ func (g Gateway) serve(ctx context.Context) (*Running, error) {
 		})
 		return err
 	}
-	r := &Running{kill: func() { _ = end(false) }, died: died}
+	r := &Running{kill: func() { _ = end(false) }, died: died, status: func() error {
+		<-died
+		return ended
+	}}
 	if err := awaitPort(ctx, g.Address, died); err != nil {
 		r.kill()
 		return nil, fmt.Errorf("start gateway: %w", err)

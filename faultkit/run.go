@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,8 @@ type Options struct {
 	Door Door
 	// Version is caller.Legacy or caller.Modern; empty means Legacy.
 	Version string
+	// CrashPoints adds the scenarios of CrashPoints.
+	CrashPoints bool
 	// Only limits the run to the scenarios of these names.
 	Only []string
 	// Patience bounds one scenario; 0 means one minute.
@@ -38,6 +41,9 @@ type Options struct {
 	Stderr io.Writer
 	// Observe, if set, is told each row as soon as it is known.
 	Observe func(Row)
+
+	// defaults overrides entries of the configuration's defaults.
+	defaults map[string]any
 }
 
 // Run plays the built-in scenarios one after the other. A broken promise is a row
@@ -49,7 +55,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	defer clean()
 	report := Report{Door: o.Door}
-	for _, s := range Scenarios() {
+	for _, s := range o.scenarios() {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, s.Name) || len(s.Doors) > 0 && !slices.Contains(s.Doors, o.Door) {
 			continue
 		}
@@ -71,8 +77,8 @@ func (o Options) prepare() (Options, func(), error) {
 		return o, nil, errors.New("run scenarios: no gateway binary or no fixture command: nothing was started; set Options.Binary and Options.Fixture")
 	}
 	for _, name := range o.Only {
-		if !slices.ContainsFunc(Scenarios(), func(s Scenario) bool { return s.Name == name }) {
-			return o, nil, fmt.Errorf("run scenarios: there is no scenario %q: nothing was started; there are %s", name, strings.Join(names(), ", "))
+		if !slices.ContainsFunc(o.scenarios(), func(s Scenario) bool { return s.Name == name }) {
+			return o, nil, fmt.Errorf("run scenarios: there is no scenario %q: nothing was started; there are %s", name, strings.Join(o.names(), ", "))
 		}
 	}
 	if o.Door == "" {
@@ -92,9 +98,16 @@ func (o Options) prepare() (Options, func(), error) {
 	return o, func() { _ = os.RemoveAll(dir) }, nil
 }
 
-func names() []string {
+func (o Options) scenarios() []Scenario {
+	if o.CrashPoints {
+		return append(Scenarios(), CrashPoints()...)
+	}
+	return Scenarios()
+}
+
+func (o Options) names() []string {
 	var list []string
-	for _, s := range Scenarios() {
+	for _, s := range o.scenarios() {
 		list = append(list, s.Name)
 	}
 	return list
@@ -137,6 +150,7 @@ func (o Options) stage(ctx context.Context, name string) (*stage, error) {
 		upstream = map[string]any{"url": fixture.MCP}
 	}
 	c := fixtureConfig(ledgerPath(dir), upstream)
+	maps.Copy(c["defaults"].(map[string]any), o.defaults)
 	g := Gateway{
 		Binary: o.Binary, Config: filepath.Join(dir, "deed.yaml"), Upstream: upstreamName,
 		Door: o.Door, Version: o.Version, Env: o.Env, Stderr: o.Stderr,

@@ -17,6 +17,8 @@ type Scenario struct {
 	Asks string
 	// Requests and Effects are what the provider must have counted at the end.
 	Requests, Effects int
+	// AtMost makes the counts upper bounds.
+	AtMost bool
 	// Doors limits the scenario to these doors; empty means every door.
 	Doors []Door
 
@@ -200,8 +202,14 @@ func playCrashBeforeEffect(ctx context.Context, st *stage) error {
 
 func playBurst(ctx context.Context, st *stage) error {
 	const n = 50
+	st.burst(ctx, n, st.own())
+	return nil
+}
+
+// burst makes n equal calls at once, of which one must be executed.
+func (st *stage) burst(ctx context.Context, n int, c caller.Call) {
 	executed := 0
-	for _, step := range st.together(ctx, n, func(int) caller.Call { return st.own() }) {
+	for _, step := range st.together(ctx, n, c) {
 		st.note(step, "in_progress|replay|"+committed)
 		if step.String() == committed {
 			executed++
@@ -210,7 +218,6 @@ func playBurst(ctx context.Context, st *stage) error {
 	if executed != 1 {
 		st.problem("%d of %d equal calls were executed, want 1", executed, n)
 	}
-	return nil
 }
 
 func playConflict(ctx context.Context, st *stage) error {

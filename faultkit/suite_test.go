@@ -3,10 +3,13 @@
 package faultkit_test
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/deed-run/deed/faultkit"
 )
@@ -27,6 +30,25 @@ func played(t *testing.T, bug string, only ...string) faultkit.Report {
 func TestAGatewayThatKeepsThePromisesPassesTheSuite(t *testing.T) {
 	if report := played(t, "none"); !report.Passed() || report.Duplicated() {
 		t.Error("the suite found fault with a gateway that has none")
+	}
+}
+
+func TestEveryCrashPointEndsAsItsPlaceDemands(t *testing.T) {
+	report, err := faultkit.Run(t.Context(), faultkit.Options{
+		Binary: os.Args[0], Fixture: []string{fixture}, Env: []string{"FAULTKIT_TOY=none"}, CrashPoints: true,
+		Only: []string{"crash-p1", "crash-p2", "crash-p3", "crash-p4"},
+	})
+	must(t, err)
+	want := []string{
+		"crash-p1 no answer, execute/committed, replay 1 1", "crash-p2 no answer, uncertain, uncertain 0 0",
+		"crash-p3 no answer, uncertain, uncertain 1 1", "crash-p4 no answer, replay, replay 1 1",
+	}
+	var got []string
+	for _, row := range report.Rows {
+		got = append(got, fmt.Sprint(row.Scenario, " ", strings.Join(row.Decisions, ", "), " ", row.Requests, " ", row.Effects))
+	}
+	if diff := cmp.Diff(want, got); diff != "" || !report.Passed() {
+		t.Errorf("passed %t (-want +got):\n%s", report.Passed(), diff)
 	}
 }
 

@@ -152,11 +152,14 @@ func (t *toy) call(key, tool string, args json.RawMessage) json.RawMessage {
 	}
 	op := &toyOperation{ID: "op_" + key, Key: key, Fingerprint: fingerprint, Status: "executing", live: make(chan struct{})}
 	t.ops[key] = op
+	crash("P1")
 	if t.bug != "send-before-store" {
 		t.store(op)
 	}
+	crash("P2")
 	t.mu.Unlock()
 	result, err := t.forward(tool, args)
+	crash("P3")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	op.Status, op.Result = "committed", result.Raw
@@ -171,9 +174,17 @@ func (t *toy) call(key, tool string, args json.RawMessage) json.RawMessage {
 		op.Status = "failed"
 	}
 	t.store(op)
+	crash("P4")
 	close(op.live)
 	op.live = nil
 	return answer(op, "execute", "", op.Result)
+}
+
+// crash ends the process at the point that the environment names.
+func crash(point string) {
+	if os.Getenv("DEED_CRASH_AT") == point {
+		os.Exit(137)
+	}
 }
 
 func (t *toy) known(op *toyOperation, fingerprint string) json.RawMessage {

@@ -37,6 +37,7 @@ type Stdio struct {
 	process *exec.Cmd
 	input   io.WriteCloser
 	exited  chan struct{} // closed once the output ended and the process was reaped
+	status  error         // how it ended; read after exited
 
 	writing sync.Mutex
 	mu      sync.Mutex
@@ -108,7 +109,7 @@ func (s *Stdio) read(output io.Reader) {
 	}
 	// Draining lets the process exit when a line was too long to scan.
 	_, _ = io.Copy(io.Discard, output)
-	_ = s.process.Wait()
+	s.status = s.process.Wait()
 	s.mu.Lock()
 	s.ended = true
 	for id, wait := range s.waiting {
@@ -172,6 +173,13 @@ func (s *Stdio) write(line []byte) error {
 
 // Exited is closed once the process is gone and its output was read.
 func (s *Stdio) Exited() <-chan struct{} { return s.exited }
+
+// ExitStatus waits for the end of the process and returns nil when it ended by
+// itself with code 0, else what os/exec says about it.
+func (s *Stdio) ExitStatus() error {
+	<-s.exited
+	return s.status
+}
 
 // PID is the process id.
 func (s *Stdio) PID() int { return s.process.Process.Pid }

@@ -130,7 +130,7 @@ type work struct {
 func (w *work) run(ctx context.Context, f Fault) Reply {
 	switch f.Fault {
 	case Reject4xx:
-		return Reply{Status: orElse(f.Params.Status, 422), Structured: refusal(f.Params.Text)}
+		return f.refusal()
 	case RejectPrecommit:
 		return Reply{Status: orElse(f.Params.Status, 503), RetryAfter: orElse(f.Params.RetryAfter, 1)}
 	case IsError, RPCErrorFault:
@@ -186,6 +186,16 @@ func (f Fault) answer() Reply {
 		message = "Internal error"
 	}
 	return Reply{Error: &RPCError{Code: orElse(f.Params.Code, -32603), Message: message}}
+}
+
+// refusal is a status when the fault names one, otherwise what an MCP server says
+// about arguments that it does not take.
+func (f Fault) refusal() Reply {
+	body := refusal(f.Params.Text)
+	if f.Params.Status != 0 {
+		return Reply{Status: f.Params.Status, Structured: body}
+	}
+	return Reply{Error: &RPCError{Code: -32602, Message: fmt.Sprint("Invalid params: ", body["error"])}}
 }
 
 func refusal(text string) map[string]any {

@@ -27,7 +27,8 @@ const (
 	Commit5xx FaultKind = "commit_5xx"
 	// Commit404 commits and answers 404, as a server that lost its session does.
 	Commit404 FaultKind = "commit_404"
-	// Reject4xx refuses before any effect, with params.status (422).
+	// Reject4xx refuses before any effect: over MCP with error -32602, over plain
+	// HTTP with 422, and with params.status where it is set.
 	Reject4xx FaultKind = "reject_4xx"
 	// RejectPrecommit refuses before any effect with 503 and Retry-After.
 	RejectPrecommit FaultKind = "reject_precommit"

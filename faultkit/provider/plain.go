@@ -58,7 +58,7 @@ func plainAnswer(r Reply) Answer {
 	case r.Question != "" || r.Handle != nil:
 		a.Status, a.Line = http.StatusBadRequest, line(refusal("this fault needs MCP"))
 	case r.Error != nil && r.Error.Code == -32602:
-		a.Status, a.Line = http.StatusBadRequest, line(map[string]any{"error": r.Error.Message})
+		a.Status, a.Line = http.StatusUnprocessableEntity, line(map[string]any{"error": r.Error.Message})
 	case r.Error != nil:
 		a.Status = http.StatusInternalServerError
 	case r.IsError:

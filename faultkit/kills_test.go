@@ -1,0 +1,42 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package faultkit_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/deed-run/deed/faultkit"
+)
+
+func campaignOptions(bug string) faultkit.Options {
+	return faultkit.Options{Binary: os.Args[0], Fixture: []string{fixture}, Env: []string{"FAULTKIT_TOY=" + bug}, Stderr: os.Stderr}
+}
+
+func TestRandomKillsPassASoundGateway(t *testing.T) {
+	report, err := faultkit.RandomKills(t.Context(), faultkit.KillOptions{Options: campaignOptions("none"), Kills: 12, InFlight: 8, Seed: 1})
+	must(t, err)
+	t.Log(report)
+	if !report.Passed() {
+		t.Errorf("%s\n%s", report, strings.Join(report.Problems, "\n"))
+	}
+}
+
+func TestRandomKillsFindAnAttemptThatWasSentBeforeItWasStored(t *testing.T) {
+	report, err := faultkit.RandomKills(t.Context(), faultkit.KillOptions{Options: campaignOptions("send-before-store"), Kills: 12, InFlight: 8, Seed: 1})
+	must(t, err)
+	t.Log(report)
+	if report.Duplicates == 0 {
+		t.Errorf("no duplicate was found: %s", report)
+	}
+}
+
+func TestSyncKillsHitEverySyncOfACall(t *testing.T) {
+	report, err := faultkit.SyncKills(t.Context(), campaignOptions("none"))
+	must(t, err)
+	t.Log(report)
+	if !report.Passed() {
+		t.Errorf("%s\n%s", report, strings.Join(report.Problems, "\n"))
+	}
+}

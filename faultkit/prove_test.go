@@ -1,0 +1,80 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package faultkit_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/deed-run/deed/faultkit"
+	"github.com/deed-run/deed/faultkit/provider"
+)
+
+// ownTool is a configuration for a tool server that knows nothing of the test:
+// the fixture without a control port, whose ledger file is the only witness.
+func ownTool(t *testing.T, bug string) faultkit.ProveOptions {
+	t.Helper()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "deed.yaml")
+	must(t, os.WriteFile(config, fmt.Appendf(nil,
+		"ledger: sqlite:never-used.db\nupstreams:\n  shop: {command: [%q, stdio, --dir, %q]}\n  other: {command: [false]}\n", fixture, dir), 0o600))
+	return faultkit.ProveOptions{
+		Binary: os.Args[0], Fixture: []string{fixture}, Config: config, Tool: "shop/pay.charge", Env: []string{"FAULTKIT_TOY=" + bug},
+		Args: json.RawMessage(`{"order_id":"{{n}}","amount":3}`), Stderr: os.Stderr,
+		Count: func(context.Context) (int, error) {
+			ledger, err := os.ReadFile(filepath.Join(dir, provider.EffectsFile))
+			if os.IsNotExist(err) {
+				return 0, nil
+			}
+			return strings.Count(string(ledger), "\n"), err
+		},
+	}
+}
+
+func TestAForeignToolIsProvedWithoutItsHelp(t *testing.T) {
+	faultkit.Prove(t, ownTool(t, "none"))
+}
+
+func TestTheChecksOfAForeignToolFindPlantedBugs(t *testing.T) {
+	for bug, check := range map[string]string{
+		"retry": "lost-reply", "send-before-store": "restart", "no-memory": "duplicate",
+	} {
+		o := ownTool(t, bug)
+		o.Only = []string{check}
+		report, err := faultkit.ProveTool(t.Context(), o)
+		must(t, err)
+		if !report.Duplicated() {
+			t.Errorf("%s: %+v", bug, report.Rows)
+		}
+	}
+}
+
+func TestACommandCanCountTheEffects(t *testing.T) {
+	o := ownTool(t, "none")
+	o.Only, o.Count, o.CountCommand = []string{"conflict"}, nil, []string{"echo", "many"}
+	report, err := faultkit.ProveTool(t.Context(), o)
+	must(t, err)
+	if report.Rows[0].Verdict != faultkit.Broken || !strings.Contains(report.Rows[0].Problems[0], "printed no number") {
+		t.Errorf("got %+v", report.Rows[0])
+	}
+}
+
+func TestWhatCannotBeProvedIsSaidBeforeAnythingStarts(t *testing.T) {
+	for name, spoil := range map[string]func(*faultkit.ProveOptions){
+		"no slash in the tool": func(o *faultkit.ProveOptions) { o.Tool = "pay.charge" },
+		"unknown upstream":     func(o *faultkit.ProveOptions) { o.Tool = "mall/pay.charge" },
+		"nothing to change":    func(o *faultkit.ProveOptions) { o.Args = json.RawMessage(`{"a":[]}`) },
+		"unknown check":        func(o *faultkit.ProveOptions) { o.Only = []string{"lost"} },
+	} {
+		o := ownTool(t, "none")
+		spoil(&o)
+		if _, err := faultkit.ProveTool(t.Context(), o); err == nil || !strings.Contains(err.Error(), "nothing was started") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
