@@ -1,0 +1,111 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"net"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/deed-run/deed"
+)
+
+// approvalExpires is how long a proposal lives. Approvals cannot be configured
+// in this version, and retention must already leave room for them.
+func approvalExpires() time.Duration { return deed.DefaultRule("").ApprovalExpires }
+
+// checkConfig refuses what only the whole file shows.
+func (d *decoder) checkConfig(root place, config *Config) {
+	if at, ok := d.written(root, "listen"); ok && len(config.Auth.Tokens) == 0 && !d.refused(at.path) {
+		host, _, _ := net.SplitHostPort(config.Listen)
+		ip := net.ParseIP(host)
+		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			d.refuse(at, config.Listen+" can be reached from other machines, and no tokens are declared",
+				"write auth.tokens, or listen on 127.0.0.1")
+		}
+	}
+	if defaults, ok := d.written(root, "defaults"); ok {
+		d.checkTerms(defaults, config.Defaults.Terms, Terms{})
+	}
+}
+
+// checkTool refuses rules of one tool that contradict one another.
+func (d *decoder) checkTool(e entry, tool Tool, defaults Terms) {
+	if tool.Effect == deed.EffectReadOnly {
+		for _, name := range []string{"key", "identity", "scope", "matter", "twins", "receipt", "failed"} {
+			if at, ok := d.written(e.value, name); ok {
+				d.refuse(at, "has no meaning for a tool that is read_only", "remove it, or write another effect")
+			}
+		}
+		return
+	}
+	d.checkIdentity(e, tool)
+	d.checkTerms(e.value, tool.Terms, defaults)
+}
+
+func (d *decoder) checkIdentity(e entry, tool Tool) {
+	at, ok := d.written(e.value, "identity")
+	if !ok {
+		return
+	}
+	switch {
+	case tool.Identity == deed.FamilySecret && len(tool.Key.From) > 0:
+		d.refuse(at, "is secret, and a derived key is none", "write key: runtime, or identity: operation")
+	case tool.Identity == deed.FamilySecret && tool.Key.Need != deed.NeedRuntime:
+		d.refuse(at, "is secret, and key: "+string(tool.Key.Need)+" would put it before the model", "write key: runtime")
+	case tool.Identity == deed.FamilyCreation && tool.Key.Need == deed.NeedOptional:
+		d.refuse(at, "names what is created before it is, and key: optional lets calls without a name pass", "write key: required or key: runtime")
+	}
+}
+
+// checkTerms refuses times that contradict one another. Those that are as in
+// the outer terms have been judged there.
+func (d *decoder) checkTerms(at place, terms, outer Terms) {
+	if terms.Timeout > terms.TimeoutHard && (terms.Timeout != outer.Timeout || terms.TimeoutHard != outer.TimeoutHard) {
+		where := d.first(at, "timeout", "timeout_hard")
+		d.refuse(where, "timeout "+short(terms.Timeout)+" is longer than timeout_hard "+short(terms.TimeoutHard)+", which would end the call first",
+			"write timeout_hard: "+short(terms.Timeout)+" or more beside it")
+	}
+	needed := terms.MaxAge + approvalExpires()
+	if terms.Retention < needed && (terms.Retention != outer.Retention || terms.MaxAge != outer.MaxAge) {
+		where := d.first(at, "retention", "max_age")
+		d.refuse(where, "retention "+short(terms.Retention)+" is shorter than max_age "+short(terms.MaxAge)+" and approval.expires "+
+			short(approvalExpires())+" together, so that a record could be trimmed before its last dispatch",
+			"write retention: "+short(needed)+" or more")
+	}
+}
+
+// written finds a key of a mapping.
+func (d *decoder) written(at place, name string) (place, bool) {
+	mapping, ok := at.node.(*ast.MappingNode)
+	if !ok {
+		return at, false
+	}
+	for _, v := range mapping.Values {
+		if text, ok := v.Key.(*ast.StringNode); ok && text.Value == name {
+			return place{v.Value, at.child(name)}, true
+		}
+	}
+	return at, false
+}
+
+// first finds the first key that is written, to point at it.
+func (d *decoder) first(at place, names ...string) place {
+	for _, name := range names {
+		if found, ok := d.written(at, name); ok {
+			return found
+		}
+	}
+	return at
+}
+
+// refused reports whether the key has a problem already.
+func (d *decoder) refused(path string) bool {
+	for _, p := range d.found {
+		if p.Key == path {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,130 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/canon"
+)
+
+// conditionCost bounds the work of one condition, in cost units of CEL.
+const conditionCost = 1_000_000
+
+// Condition is a compiled CEL expression over one call. It is safe for
+// concurrent use.
+type Condition struct {
+	source  string
+	program cel.Program
+}
+
+// CompileCondition compiles a CEL expression that yields a boolean, over the
+// variables args, tool, tenant and actor.
+//
+// JSON numbers without a fraction are int when they fit 64 bits, however they
+// are spelled; all others are double.
+func CompileCondition(source string) (*Condition, error) {
+	environment, err := cel.NewEnv(
+		cel.Variable("args", cel.DynType),
+		cel.Variable("tool", cel.StringType),
+		cel.Variable("tenant", cel.StringType),
+		cel.Variable("actor", cel.StringType),
+		cel.CrossTypeNumericComparisons(true),
+		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals()),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("preparing conditions: %w", err)
+	}
+	ast, issues := environment.Compile(source)
+	if issues.Err() != nil {
+		first := issues.Errors()[0]
+		return nil, fmt.Errorf("%s (at character %d of the condition)", firstLine(first.Message), first.Location.Column()+1)
+	}
+	if out := ast.OutputType(); !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {
+		return nil, fmt.Errorf("yields %s where true or false must come out", out)
+	}
+	program, err := environment.Program(ast, cel.CostLimit(conditionCost), cel.EvalOptions(cel.OptOptimize))
+	if err != nil {
+		return nil, errors.New(firstLine(err.Error()))
+	}
+	return &Condition{source: source, program: program}, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// Source is the expression as it was written.
+func (c *Condition) Source() string { return c.source }
+
+// Holds evaluates the condition. An error means that nobody knows: callers
+// take it for the answer that stops the call.
+func (c *Condition) Holds(tool deed.Tool, arguments []byte, principal deed.Principal) (bool, error) {
+	args, err := celArguments(arguments)
+	if err != nil {
+		return false, err
+	}
+	value, _, err := c.program.Eval(map[string]any{
+		"args": args, "tool": string(tool), "tenant": string(principal.Tenant), "actor": string(principal.Actor),
+	})
+	if err != nil {
+		return false, errors.New(firstLine(err.Error()))
+	}
+	answer, ok := value.Value().(bool)
+	if !ok {
+		return false, fmt.Errorf("it yields %s, not true or false", value.Type().TypeName())
+	}
+	return answer, nil
+}
+
+// celArguments decodes arguments from their canonical form, in which equal
+// numbers are spelled alike.
+func celArguments(arguments []byte) (any, error) {
+	canonical, err := canon.CanonicalJSON(arguments)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(canonical))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	return celNumbers(value)
+}
+
+func celNumbers(value any) (any, error) {
+	switch v := value.(type) {
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n, nil
+		}
+		return v.Float64()
+	case []any:
+		for i := range v {
+			one, err := celNumbers(v[i])
+			if err != nil {
+				return nil, err
+			}
+			v[i] = one
+		}
+	case map[string]any:
+		for name := range v {
+			one, err := celNumbers(v[name])
+			if err != nil {
+				return nil, err
+			}
+			v[name] = one
+		}
+	}
+	return value, nil
+}

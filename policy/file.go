@@ -1,0 +1,144 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"maps"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deed-run/deed"
+)
+
+// fileReader is the target of the file's top level.
+type fileReader struct{ config *Config }
+
+func fileKeys() []key[fileReader] {
+	return []key[fileReader]{
+		{name: "ledger", read: func(d *decoder, at place, f *fileReader) { d.ledger(at, f.config) }},
+		{name: "listen", initial: "127.0.0.1:7391", read: func(d *decoder, at place, f *fileReader) { d.listen(at, f.config) }},
+		{name: "tenant", initial: "default", read: func(d *decoder, at place, f *fileReader) { name(d, at, &f.config.Tenant) }},
+		{name: "actor", initial: "local", read: func(d *decoder, at place, f *fileReader) { name(d, at, &f.config.Actor) }},
+		{
+			name:  "auth",
+			read:  func(d *decoder, at place, f *fileReader) { block(d, at, authKeys(), f.config) },
+			below: below(".", authKeys),
+		},
+		{
+			name:  "upstreams",
+			read:  func(d *decoder, at place, f *fileReader) { d.upstreams(at, f.config) },
+			below: below(".*.", upstreamKeys),
+		},
+		{
+			name:  "defaults",
+			read:  func(d *decoder, at place, f *fileReader) { block(d, at, defaultsKeys(), &f.config.Defaults) },
+			below: below(".", defaultsKeys),
+		},
+		{
+			name:  "tools",
+			read:  func(d *decoder, at place, f *fileReader) { d.tools(at, f.config) },
+			below: below(".*.", toolKeys),
+		},
+		{name: "http"},
+		{name: "routes"},
+		{name: "budgets"},
+	}
+}
+
+func (d *decoder) ledger(at place, config *Config) {
+	text, ok := d.expanded(at)
+	if !ok {
+		return
+	}
+	const remedy = "write sqlite: and the path of a file, such as sqlite:deed.db"
+	driver, path, found := strings.Cut(text.Text, ":")
+	switch {
+	case driver == "postgres" || driver == "postgresql":
+		d.refuse(at, "a "+driver+": ledger "+notInThisVersion, remedy)
+	case !found || driver != "sqlite":
+		d.refuse(at, "names no known kind of ledger", remedy)
+	case strings.HasPrefix(path, "//"):
+		d.refuse(at, "is a URL where a path must stand", remedy)
+	case path == "" || strings.HasSuffix(path, "/"):
+		d.refuse(at, "names no file", remedy)
+	case strings.ContainsAny(path, "?#"):
+		d.refuse(at, "holds options after the path, and there are none", remedy)
+	default:
+		config.Ledger = Ledger{Driver: driver, Path: under(config.Folder, path)}
+	}
+}
+
+// under makes a path of the file absolute.
+func under(folder, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(folder, path)
+}
+
+func (d *decoder) listen(at place, config *Config) {
+	text, ok := d.expanded(at)
+	if !ok {
+		return
+	}
+	const remedy = "write host:port, such as 127.0.0.1:7391"
+	_, port, err := net.SplitHostPort(text.Text)
+	if err != nil || port == "" {
+		d.refuse(at, "is no address to listen on", remedy)
+		return
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		d.refuse(at, "port "+port+" is none", remedy)
+		return
+	}
+	config.Listen = text.Text
+}
+
+// name reads a tenant or an actor.
+func name[N ~string](d *decoder, at place, into *N) {
+	text, ok := d.expanded(at)
+	if !ok {
+		return
+	}
+	if strings.TrimSpace(text.Text) != text.Text || strings.ContainsFunc(text.Text, func(r rune) bool { return r < ' ' }) {
+		d.refuse(at, "begins or ends with white space, or holds control characters", "write a plain name")
+		return
+	}
+	*into = N(text.Text)
+}
+
+// tools reads the entries of tools after defaults and upstreams, on which they
+// build.
+func (d *decoder) tools(at place, config *Config) {
+	for _, e := range d.entries(at) {
+		if !d.toolName(e, config) {
+			continue
+		}
+		tool := Tool{Terms: config.Defaults.Terms, Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}
+		block(d, e.value, toolKeys(), &tool)
+		d.checkTool(e, tool, config.Defaults.Terms)
+		config.Tools[deed.Tool(e.name)] = tool
+	}
+}
+
+func (d *decoder) toolName(e entry, config *Config) bool {
+	tool := deed.Tool(e.name)
+	declared := slices.Sorted(maps.Keys(config.Upstreams))
+	switch {
+	case tool.Upstream() == "" || tool.Name() == "":
+		d.refuse(e.key, "names no upstream", "write upstream/tool")
+	case strings.Contains(e.name, "*"):
+		d.refuse(e.key, "is a pattern, and a tool is named in full", "write one entry per tool")
+	case !slices.Contains(declared, tool.Upstream()):
+		remedy := "declare " + tool.Upstream() + " under upstreams"
+		if near := nearest(tool.Upstream(), declared); near != "" {
+			remedy = "write " + near + "/" + tool.Name() + " instead, or " + remedy
+		}
+		d.refuse(e.key, "upstream "+tool.Upstream()+" is not declared", remedy)
+	default:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,121 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/canon"
+)
+
+// meaning is what a file says, without how it says it: comments, order and
+// spelling are gone, variables stand by their names.
+type meaning struct {
+	Tenant    deed.Tenant
+	Actor     deed.Actor
+	Tokens    []Token
+	Upstreams map[string]upstreamMeaning
+	Defaults  Defaults
+	Tools     map[deed.Tool]toolMeaning
+}
+
+type upstreamMeaning struct {
+	Command []string
+	Env     map[string]string
+	Cwd     string
+	URL     string
+	Headers map[string]string
+	Account string
+}
+
+type toolMeaning struct {
+	Effect         deed.EffectClass
+	Terms          Terms
+	Identity       deed.Family
+	Scope          deed.KeyScope
+	Matter         []string
+	Fingerprint    string
+	Deny           []string
+	TwinsExecuting bool
+	Failed         []string
+	Receipt        Receipt
+}
+
+// revisionOf names the policy as a whole: "sha256:" and hex over its meaning.
+func revisionOf(config *Config) string {
+	m := meaning{
+		Tenant: config.Tenant, Actor: config.Actor, Tokens: config.Auth.Tokens, Defaults: config.Defaults,
+		Upstreams: map[string]upstreamMeaning{}, Tools: map[deed.Tool]toolMeaning{},
+	}
+	for name, up := range config.Upstreams {
+		m.Upstreams[name] = upstreamMeaning{
+			Command: sources(up.Command), Env: sourceMap(up.Env), Cwd: up.cwd, URL: up.URL.Source,
+			Headers: sourceMap(up.Headers), Account: up.Account,
+		}
+	}
+	for name, tool := range config.Tools {
+		m.Tools[name] = toolMeaning{
+			Effect: tool.Effect, Terms: tool.Terms, Identity: tool.Identity, Scope: tool.Scope, Matter: tool.Matter,
+			Fingerprint: fingerprintHash(tool.Fingerprint), Deny: denySources(tool.Deny),
+			TwinsExecuting: tool.TwinsExecuting, Failed: failedSources(tool.Failed), Receipt: tool.Receipt,
+		}
+	}
+	doc, err := json.Marshal(m)
+	if err != nil {
+		// Strings, numbers and lists of them always marshal.
+		panic("policy: revision: " + err.Error())
+	}
+	sum := sha256.Sum256(doc)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func fingerprintHash(rules deed.FingerprintRules) string {
+	program, err := canon.CompileWith(canon.Rules(rules), canonOptions())
+	if err != nil {
+		return err.Error()
+	}
+	return program.Hash()
+}
+
+func denySources(rules []DenyRule) []string {
+	var list []string
+	for _, rule := range rules {
+		list = append(list, rule.When.Source(), rule.Reason)
+	}
+	return list
+}
+
+func failedSources(rules []FailedRule) []string {
+	var list []string
+	for _, rule := range rules {
+		text, code := "", ""
+		if rule.Text != nil {
+			text = rule.Text.String()
+		}
+		if rule.Code != nil {
+			code = fmt.Sprint(*rule.Code)
+		}
+		list = append(list, fmt.Sprintf("%q %s %t %t %s", text, code, rule.Final, rule.AnyResult, rule.RetryAfter))
+	}
+	return list
+}
+
+func sources(values []Value) []string {
+	var list []string
+	for _, v := range values {
+		list = append(list, v.Source)
+	}
+	return list
+}
+
+func sourceMap(values map[string]Value) map[string]string {
+	all := map[string]string{}
+	for name, v := range values {
+		all[name] = v.Source
+	}
+	return all
+}

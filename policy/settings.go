@@ -1,0 +1,59 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// ToolSettings is what a gateway needs of a tool's configuration beside its
+// [deed.Rule]: how to read answers and what to add to the tool's schema.
+type ToolSettings struct {
+	// Failed lists what the tool's own texts mean; the first match counts.
+	Failed  []FailedRule
+	Receipt Receipt
+	IsError IsError
+	// DeedOperations offers deed's own read-only tool on the upstream.
+	DeedOperations bool
+	// CallIDs are the _meta names of stable client call ids.
+	CallIDs []string
+	// AddKeyArgument: the key argument is added to the tool's schema, and
+	// required there when KeyRequired is set. Reads never get one, whatever
+	// this says.
+	AddKeyArgument bool
+	KeyRequired    bool
+	// OwnKeyArgument names the argument of the tool's own schema that carries
+	// the key, if the schema has it.
+	OwnKeyArgument string
+	AnswerWithin   time.Duration
+	Timeout        time.Duration
+	TimeoutHard    time.Duration
+	Late           time.Duration
+}
+
+// The arguments of a tool's own schema that carry a key: of any tool, and of a
+// tool whose identity is that of a created resource.
+const (
+	keyArgument      = "idempotency_key"
+	creationArgument = "client_id"
+)
+
+// ToolSettings returns the settings of a tool, configured or not.
+func (c *Config) ToolSettings(tool deed.Tool) ToolSettings {
+	entry, _ := c.entry(tool)
+	settings := ToolSettings{
+		Failed: entry.Failed, Receipt: entry.Receipt, IsError: entry.IsError,
+		DeedOperations: c.Defaults.DeedOperations, CallIDs: c.Defaults.CallIDs,
+		AddKeyArgument: entry.Key.Need != deed.NeedRuntime && len(entry.Key.From) == 0,
+		KeyRequired:    entry.Key.Need == deed.NeedRequired,
+		OwnKeyArgument: keyArgument,
+		AnswerWithin:   entry.AnswerWithin, Timeout: entry.Timeout,
+		TimeoutHard: entry.TimeoutHard, Late: entry.Late,
+	}
+	if entry.Identity == deed.FamilyCreation {
+		settings.OwnKeyArgument = creationArgument
+	}
+	return settings
+}

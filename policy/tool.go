@@ -1,0 +1,67 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import "github.com/deed-run/deed"
+
+func toolKeys() []key[Tool] {
+	keys := []key[Tool]{
+		{name: "effect", read: func(d *decoder, at place, into *Tool) {
+			word(d, at, &into.Effect, deed.EffectReadOnly, deed.EffectIdempotent, deed.EffectNonIdempotent)
+		}},
+		{
+			name:  "key",
+			read:  func(d *decoder, at place, into *Tool) { d.keyRule(at, &into.Key) },
+			below: below(".", keyRuleKeys),
+		},
+		{name: "identity", initial: "operation", read: func(d *decoder, at place, into *Tool) {
+			word(d, at, &into.Identity, deed.FamilyOperation, deed.FamilyCreation, deed.FamilySecret)
+		}},
+		{name: "scope", initial: "tenant", read: func(d *decoder, at place, into *Tool) {
+			word(d, at, &into.Scope, deed.ScopeTenant, deed.ScopeActor)
+		}},
+		{name: "matter", read: func(d *decoder, at place, into *Tool) { into.Matter = d.pointers(at) }},
+		{
+			name:  "fingerprint",
+			read:  func(d *decoder, at place, into *Tool) { d.fingerprint(at, &into.Fingerprint) },
+			below: below(".", fingerprintKeys),
+		},
+		{
+			name:  "deny",
+			read:  func(d *decoder, at place, into *Tool) { into.Deny = d.denyRules(at) },
+			below: below(".", denyKeys),
+		},
+		{
+			name:  "twins",
+			read:  func(d *decoder, at place, into *Tool) { block(d, at, twinKeys(), into) },
+			below: below(".", twinKeys),
+		},
+		{
+			name:  "receipt",
+			read:  func(d *decoder, at place, into *Tool) { d.receipt(at, &into.Receipt) },
+			below: below(".", receiptKeys),
+		},
+		{
+			name:  "failed",
+			read:  func(d *decoder, at place, into *Tool) { into.Failed = d.failedRules(at) },
+			below: below("[].", failedKeys),
+		},
+		{name: "resource"}, {name: "revision"}, {name: "approval"}, {name: "budget"}, {name: "marker"},
+		{name: "provider_key"}, {name: "max_processing"}, {name: "reconcile"},
+	}
+	return append(keys, termKeys(
+		func(into *Tool) *Terms { return &into.Terms },
+		func(string) string { return "" },
+	)...)
+}
+
+func twinKeys() []key[Tool] {
+	return []key[Tool]{
+		{name: "executing", initial: "wait", read: func(d *decoder, at place, into *Tool) {
+			answer := "wait"
+			word(d, at, &answer, "wait", "allow")
+			into.TwinsExecuting = answer == "allow"
+		}},
+		{name: "within"},
+	}
+}
