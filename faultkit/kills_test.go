@@ -11,7 +11,7 @@ import (
 )
 
 func campaignOptions(bug string) faultkit.Options {
-	return faultkit.Options{Binary: os.Args[0], Fixture: []string{fixture}, Env: []string{"FAULTKIT_TOY=" + bug}, Stderr: os.Stderr}
+	return faultkit.Options{Binary: os.Args[0], Fixture: []string{fixture}, Env: toyEnv(bug), Stderr: os.Stderr}
 }
 
 func TestRandomKillsPassASoundGateway(t *testing.T) {

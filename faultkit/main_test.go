@@ -56,3 +56,9 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// toyEnv makes this test binary play the toy gateway with a planted bug. A race
+// build would otherwise wait a second at every exit.
+func toyEnv(bug string) []string {
+	return []string{"FAULTKIT_TOY=" + bug, "GORACE=atexit_sleep_ms=0"}
+}

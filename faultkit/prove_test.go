@@ -24,7 +24,7 @@ func ownTool(t *testing.T, bug string) faultkit.ProveOptions {
 	must(t, os.WriteFile(config, fmt.Appendf(nil,
 		"ledger: sqlite:never-used.db\nupstreams:\n  shop: {command: [%q, stdio, --dir, %q]}\n  other: {command: [false]}\n", fixture, dir), 0o600))
 	return faultkit.ProveOptions{
-		Binary: os.Args[0], Fixture: []string{fixture}, Config: config, Tool: "shop/pay.charge", Env: []string{"FAULTKIT_TOY=" + bug},
+		Binary: os.Args[0], Fixture: []string{fixture}, Config: config, Tool: "shop/pay.charge", Env: toyEnv(bug),
 		Args: json.RawMessage(`{"order_id":"{{n}}","amount":3}`), Stderr: os.Stderr,
 		Count: func(context.Context) (int, error) {
 			ledger, err := os.ReadFile(filepath.Join(dir, provider.EffectsFile))

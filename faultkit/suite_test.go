@@ -18,7 +18,7 @@ import (
 func played(t *testing.T, bug string, only ...string) faultkit.Report {
 	t.Helper()
 	report, err := faultkit.Run(t.Context(), faultkit.Options{
-		Binary: os.Args[0], Fixture: []string{fixture}, Only: only, Env: []string{"FAULTKIT_TOY=" + bug}, Stderr: os.Stderr,
+		Binary: os.Args[0], Fixture: []string{fixture}, Only: only, Env: toyEnv(bug), Stderr: os.Stderr,
 	})
 	must(t, err)
 	var table strings.Builder
@@ -35,7 +35,7 @@ func TestAGatewayThatKeepsThePromisesPassesTheSuite(t *testing.T) {
 
 func TestEveryCrashPointEndsAsItsPlaceDemands(t *testing.T) {
 	report, err := faultkit.Run(t.Context(), faultkit.Options{
-		Binary: os.Args[0], Fixture: []string{fixture}, Env: []string{"FAULTKIT_TOY=none"}, CrashPoints: true,
+		Binary: os.Args[0], Fixture: []string{fixture}, Env: toyEnv("none"), CrashPoints: true,
 		Only: []string{"crash-p1", "crash-p2", "crash-p3", "crash-p4"},
 	})
 	must(t, err)
