@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/mcpgate"
 )
 
@@ -125,4 +128,12 @@ func mustContain(t *testing.T, text string, parts ...string) {
 			t.Errorf("%q is missing in %s", p, text)
 		}
 	}
+}
+
+// byToken authenticates by the bare Authorization header.
+func byToken(r *http.Request) (deed.Principal, error) {
+	if r.Header.Get("Authorization") == "" {
+		return deed.Principal{}, errors.New("no token")
+	}
+	return deed.Principal{Tenant: "t", Actor: deed.Actor(r.Header.Get("Authorization")), Rights: tester.Rights}, nil
 }

@@ -58,7 +58,7 @@ func (a *attempt) run(ctx context.Context) {
 		return
 	}
 	a.call.Session.Link.Send(ctx, &Exchange{
-		Message: m, Header: a.call.Header, Event: a.event, Token: string(a.r.token),
+		Message: m, Header: mirror(a.call.Header, a.tool.InputSchema, a.grant.Arguments), Event: a.event, Token: string(a.r.token),
 		Done: func(r Reply) { a.replies <- r },
 		Gate: func() (time.Time, error) { return time.Now().Add(a.grant.TimeToSend()), a.grant.MaySend() },
 	})

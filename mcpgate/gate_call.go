@@ -105,6 +105,9 @@ func (g *Gate) Call(ctx context.Context, c *ToolCall) (Message, func()) {
 func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, func()) {
 	m, s := c.Message, c.Session
 	arrived := g.clock.Now()
+	if problem := headerMismatch(m, c.Header, d.InputSchema); problem != "" {
+		return ErrorMessage(m.ID, codeHeaderMismatch, problem+"; nothing was sent"), nil
+	}
 	r, err := takeApart(m.Params, d.adds())
 	if err != nil {
 		return g.refusal(m, s, d, deed.ReasonBadArguments, err.Error()), nil

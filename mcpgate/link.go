@@ -75,6 +75,8 @@ type Reply struct {
 	// Status is the HTTP status of the answer, 0 on stdio or before one came. Body is an answer that was not JSON-RPC, cut to 64 KiB.
 	Status int
 	Body   []byte
+	// Resumable: the stream was cut, and its reader can take it up again by a GET with Last-Event-ID.
+	Resumable bool
 	// Err says what happened when Delivery is not Answered, or when the answer was not JSON-RPC.
 	Err error
 }

@@ -25,8 +25,9 @@ type Session struct {
 	// Link is the upstream end.
 	Link Link
 
-	guard Guard
-	work  sync.WaitGroup
+	guard  Guard
+	work   sync.WaitGroup
+	shared bool // several clients' requests come over it, and their ids mean nothing to each other
 
 	mu     sync.Mutex
 	ending bool
@@ -67,7 +68,7 @@ func (s *Session) edit(method string) func(json.RawMessage) json.RawMessage {
 
 // forward passes a message on and its answers back, edited where edit is given.
 func (s *Session) forward(ctx context.Context, m Message, h http.Header, out Outlet, edit func(json.RawMessage) json.RawMessage) {
-	x := &Exchange{Message: m, Header: h, Head: out.Head, Event: out.Event}
+	x := exchange(m, h, out)
 	x.Done = func(r Reply) {
 		if r.Delivery == Answered && edit != nil && r.Message.Result != nil {
 			r = r.withResult(edit(r.Message.Result))
@@ -75,6 +76,16 @@ func (s *Session) forward(ctx context.Context, m Message, h http.Header, out Out
 		_ = out.End(r.orError(m))
 	}
 	s.Link.Send(ctx, x)
+}
+
+// exchange is a message whose answers go to out untouched. A client on stdio cannot take up a cut stream by itself: without Head, the link
+// does.
+func exchange(m Message, h http.Header, out Outlet) *Exchange {
+	x := &Exchange{Message: m, Header: h, Event: out.Event}
+	if _, lines := out.(stdioOutlet); !lines {
+		x.Head = out.Head
+	}
+	return x
 }
 
 // withResult replaces the result where it changed.
@@ -111,7 +122,7 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 		_ = out.End(Reply{Delivery: Answered, Message: admission.Answer})
 		return
 	case admission.Forward:
-		x := &Exchange{Message: admission.Message, Header: h, Head: out.Head, Event: out.Event}
+		x := exchange(admission.Message, h, out)
 		x.Done = func(r Reply) {
 			if admission.Done != nil {
 				admission.Done(r)
@@ -127,7 +138,7 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 	ending := s.ending
 	if !ending {
 		s.work.Add(1)
-		if m.ID != nil {
+		if m.ID != nil && !s.shared {
 			s.calls[key] = cancel
 		}
 	}
