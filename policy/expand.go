@@ -25,6 +25,9 @@ func (v Value) String() string { return v.Source }
 // GoString is String.
 func (v Value) GoString() string { return v.Source }
 
+// MarshalText is String: a configuration written as JSON shows no secret.
+func (v Value) MarshalText() ([]byte, error) { return []byte(v.Source), nil }
+
 // Literal is a Value without variables.
 func Literal(text string) Value { return Value{Text: text, Source: text} }
 

@@ -60,7 +60,7 @@ func (d *decoder) upstreams(at place, config *Config) {
 		if len(d.found) == before {
 			d.checkUpstream(e, up)
 		}
-		up.Command = append(up.Command, up.args...)
+		up.Command, up.args = append(up.Command, up.args...), nil
 		if len(up.Command) > 0 {
 			up.Cwd = under(config.Folder, up.cwd)
 			up.Program = resolve(up.Command[0].Text, up.Cwd, d.env)

@@ -1,0 +1,48 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/policy"
+)
+
+func TestAdviceForListedTools(t *testing.T) {
+	config := parse(t, `
+upstreams: {a: {command: [x]}}
+defaults: {unknown_tool: infer}
+tools:
+  a/complete: {effect: idempotent, key: {from: [meta.run, /order_id]}, matter: [/order_id], receipt: {id: /structuredContent/id}, is_error: failed}
+  a/wrong_part: {effect: non_idempotent, key: {from: [meta.run, /oder_id]}, is_error: failed, matter: [/x], receipt: {id: /id}}
+  a/watched: {mode: observe, key: optional}
+  a/delete_read: {effect: read_only}
+  a/destructive_read: {effect: read_only}
+  a/runtime: {effect: non_idempotent, key: runtime}
+  a/creat_ticket: {effect: non_idempotent}
+`)
+	tools := []policy.ListedTool{
+		{Tool: "a/create_ticket", Arguments: []string{"title", "customer_id"}},
+		{Tool: "a/put_label", Facts: pinned(deed.ToolFacts{IdempotentHint: hint(true)}), Arguments: []string{"label"}},
+		{Tool: "a/get_ticket"},
+		{Tool: "a/get_cleared", Facts: pinned(deed.ToolFacts{DestructiveHint: hint(true)})},
+		{Tool: "a/tree", Facts: pinned(deed.ToolFacts{ReadOnlyHint: hint(true)})},
+		{Tool: "a/make_report", Facts: pinned(deed.ToolFacts{ReadOnlyHint: hint(true)})},
+		{Tool: "a/complete", Arguments: []string{"order_id"}},
+		{Tool: "a/wrong_part", Arguments: []string{"order_id"}},
+		{Tool: "a/watched"},
+		{Tool: "a/delete_read"},
+		{Tool: "a/destructive_read", Facts: pinned(deed.ToolFacts{DestructiveHint: hint(true)})},
+		{Tool: "a/runtime"},
+	}
+	golden(t, "advice.json", indented(t, policy.Advise(config, tools)))
+}
+
+func TestAdviceForAnUnknownToolThatIsDenied(t *testing.T) {
+	config := parse(t, "upstreams: {a: {command: [x]}}\ndefaults: {unknown_tool: deny}\n")
+	advice := policy.Advise(config, []policy.ListedTool{{Tool: "a/other"}})
+	if len(advice) != 1 || advice[0].Guarantee != policy.GuaranteeRefused {
+		t.Errorf("advice: %+v", advice)
+	}
+}
