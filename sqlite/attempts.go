@@ -1,0 +1,44 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// attempts binds them as JSON, NULL when there are none.
+func (s *statement) attempts(attempts []deed.Attempt) {
+	kept := make([]deed.Attempt, len(attempts))
+	for i, a := range attempts {
+		a.BegunAt, a.SendBy, a.EndedAt = ledgerTime(a.BegunAt), ledgerTime(a.SendBy), ledgerTime(a.EndedAt)
+		kept[i] = a
+	}
+	s.document(kept, len(kept) == 0)
+}
+
+func (s *statement) readAttempts() []deed.Attempt {
+	var attempts []deed.Attempt
+	s.readDocument(&attempts)
+	return attempts
+}
+
+// approval binds the consent as JSON, NULL when there is none.
+func (s *statement) approval(approval *deed.Approval) {
+	if approval == nil {
+		s.document(nil, true)
+		return
+	}
+	kept := *approval
+	kept.ExpiresAt, kept.SpentAt = ledgerTime(kept.ExpiresAt), ledgerTime(kept.SpentAt)
+	s.document(kept, false)
+}
+
+// ledgerTime is the time as a column would keep it.
+func ledgerTime(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return fromMicros(micros(t))
+}

@@ -1,0 +1,208 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// location is where a ledger lives and how its connections are opened.
+type location struct {
+	path string
+	vfs  string
+}
+
+// prepare creates or checks the file, brings its schema up to date, and
+// returns the first writing connection.
+func (p location) prepare(ctx context.Context) (*connection, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := p.create(); err != nil {
+		return nil, err
+	}
+	conn, err := p.connect()
+	if err != nil {
+		return nil, p.openError(err)
+	}
+	if err := p.identify(conn); err != nil {
+		conn.shut()
+		return nil, p.openError(err)
+	}
+	if err := configureWriter(conn); err != nil {
+		conn.shut()
+		return nil, p.openError(err)
+	}
+	if err := migrate(conn); err != nil {
+		conn.shut()
+		return nil, p.openError(err)
+	}
+	return conn, nil
+}
+
+// create makes an empty file that only its owner may read; SQLite gives the
+// files beside it the same mode.
+func (p location) create() error {
+	if p.vfs != "" {
+		return nil
+	}
+	file, err := os.OpenFile(p.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	switch {
+	case err == nil:
+		return file.Close()
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	}
+	return &OpenError{
+		Path: p.path, Problem: "the file cannot be created", Err: err,
+		Remedy: fmt.Sprintf("make sure that the folder %s exists and that this user may write there, or name another place for the ledger", filepath.Dir(p.path)),
+	}
+}
+
+// connect opens a handle on the existing file.
+func (p location) connect() (*connection, error) {
+	path, flags := p.path, sqlite3.OPEN_READWRITE|sqlite3.OPEN_PRIVATECACHE
+	if p.vfs != "" {
+		uri := url.URL{Scheme: "file", Opaque: (&url.URL{Path: p.path}).EscapedPath(), RawQuery: url.Values{"vfs": {p.vfs}}.Encode()}
+		path, flags = uri.String(), flags|sqlite3.OPEN_URI|sqlite3.OPEN_CREATE
+	}
+	handle, err := sqlite3.OpenFlags(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := handle.BusyTimeout(patience); err != nil {
+		handle.Close()
+		return nil, err
+	}
+	return &connection{Conn: handle}, nil
+}
+
+// identify refuses files of other programs before anything is written.
+func (p location) identify(conn *connection) error {
+	id, err := conn.pragma("application_id")
+	if err != nil {
+		return err
+	}
+	if id == applicationID {
+		return nil
+	}
+	tables, err := conn.number("SELECT count(*) FROM sqlite_schema")
+	if err != nil {
+		return err
+	}
+	if id == 0 && tables == 0 {
+		return nil
+	}
+	return &OpenError{
+		Path: p.path, Problem: fmt.Sprintf("it is a SQLite database of another program (application_id %#x, not %#x)", uint32(id), applicationID),
+		Remedy: "name another file",
+	}
+}
+
+// openError explains an error of the first steps.
+func (p location) openError(err error) error {
+	var already *OpenError
+	if errors.As(err, &already) {
+		already.Path = p.path
+		return already
+	}
+	problem := "it cannot be opened"
+	if errors.Is(err, sqlite3.NOTADB) {
+		return &OpenError{Path: p.path, Problem: "it is not a SQLite database, or is damaged", Remedy: "name another file, or restore a backup", Err: err}
+	}
+	return &OpenError{Path: p.path, Problem: problem, Remedy: remedy(err), Err: err}
+}
+
+// configureWriter makes commits durable: every one is synced, and on macOS
+// past the cache of the disk.
+func configureWriter(conn *connection) error {
+	if err := intoWAL(conn); err != nil {
+		return err
+	}
+	return conn.Exec(`
+		PRAGMA synchronous = FULL;
+		PRAGMA fullfsync = ON;
+		PRAGMA checkpoint_fullfsync = ON;
+		PRAGMA cache_size = -16384;
+		PRAGMA trusted_schema = OFF;
+	`)
+}
+
+// intoWAL switches the file over. The switch needs it for itself and does not
+// wait by itself for others who are opening it too.
+func intoWAL(conn *connection) error {
+	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		s, err := conn.prepare("PRAGMA journal_mode = WAL")
+		if err != nil {
+			return err
+		}
+		mode := ""
+		if s.next() {
+			mode = s.readText()
+		}
+		err = s.end()
+		s.Close()
+		switch {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return &OpenError{Problem: fmt.Sprintf("it cannot use a write-ahead log there (journal mode %q)", mode), Remedy: "put it on a local file system"}
+		case !errors.Is(err, sqlite3.BUSY) || time.Now().After(until):
+			return err
+		}
+	}
+}
+
+// writer opens another writing connection.
+func (p location) writer() (*connection, error) {
+	conn, err := p.connect()
+	if err != nil {
+		return nil, err
+	}
+	if err := configureWriter(conn); err != nil {
+		conn.shut()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// reader opens a connection that writes nothing.
+func (p location) reader() (*connection, error) {
+	conn, err := p.connect()
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.Exec(`PRAGMA query_only = ON; PRAGMA cache_size = -4096; PRAGMA trusted_schema = OFF`); err != nil {
+		conn.shut()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// pragma reads a number that SQLite keeps in the file.
+func (c *connection) pragma(name string) (int64, error) {
+	return c.number("PRAGMA " + name)
+}
+
+// number runs a query that yields one number.
+func (c *connection) number(text string) (int64, error) {
+	s, err := c.prepare(text)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	var n int64
+	if s.next() {
+		n = s.readInteger()
+	}
+	return n, s.end()
+}

@@ -1,0 +1,144 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// readers is a pool of connections that write nothing and wait for nobody.
+type readers struct {
+	free chan *connection
+	open func() (*connection, error)
+}
+
+func newReaders(size int, open func() (*connection, error)) *readers {
+	r := &readers{free: make(chan *connection, size), open: open}
+	for range size {
+		r.free <- nil // opened when first needed
+	}
+	return r
+}
+
+// close waits for every connection to come back.
+func (r *readers) close() error {
+	var first error
+	for range cap(r.free) {
+		if c := <-r.free; c != nil {
+			if err := c.shut(); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}
+
+// read runs do on a connection of the pool. A connection that failed is
+// replaced.
+func (l *Ledger) read(ctx context.Context, do func(*connection) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-l.closing:
+		return closedError()
+	default:
+	}
+	var c *connection
+	select {
+	case c = <-l.readers.free:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.closing:
+		return closedError()
+	}
+	if c == nil {
+		opened, err := l.readers.open()
+		if err != nil {
+			l.readers.free <- nil
+			return l.explain("reading", err)
+		}
+		c = opened
+	}
+	err := do(c)
+	c.release()
+	if broken(err) {
+		c.shut()
+		c = nil
+	}
+	l.readers.free <- c
+	return l.explain("reading", err)
+}
+
+// Load implements deed.Store. It reads on a connection of its own and never
+// waits for a writer.
+func (l *Ledger) Load(ctx context.Context, scope deed.Scope) (deed.View, error) {
+	var view deed.View
+	err := l.read(ctx, func(c *connection) error {
+		load := func() error {
+			reading := loader{connection: c, scope: scope}
+			err := reading.load(l.clock.Now())
+			view = reading.view
+			return err
+		}
+		if scope.Tool == "" {
+			// What is read beside the named operation is read while its row is
+			// still open, so from one snapshot.
+			return load()
+		}
+		return c.snapshot(load)
+	})
+	return view, err
+}
+
+// snapshot runs do within one read transaction.
+func (c *connection) snapshot(do func() error) error {
+	if err := c.use(stmtBeginRead).run(); err != nil {
+		return err
+	}
+	err := do()
+	c.release()
+	if end := c.use(stmtCommit).run(); err == nil {
+		err = end
+	}
+	return err
+}
+
+// prepare makes a statement of its own for a query that is not worth keeping.
+func (c *connection) prepare(text string) (*statement, error) {
+	s, _, err := c.Prepare(text)
+	if err != nil {
+		return nil, err
+	}
+	return &statement{Stmt: s}, nil
+}
+
+// shut closes the statements and the connection.
+func (c *connection) shut() error {
+	for _, s := range c.statements {
+		if s != nil {
+			s.Close()
+		}
+	}
+	return c.Close()
+}
+
+// readVersion returns an operation's version, false if there is none.
+func readVersion(c *connection, tenant deed.Tenant, id deed.OperationID) (int64, bool, error) {
+	s := c.use(stmtVersion)
+	s.text(string(tenant))
+	s.operationID(string(id))
+	var version int64
+	there := s.next()
+	if there {
+		version = s.readInteger()
+	}
+	return version, there, s.end()
+}
+
+// patience bounds how long a write waits for its turn and for locks that
+// other processes hold.
+const patience = 5 * time.Second

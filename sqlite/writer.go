@@ -1,0 +1,278 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+const (
+	// linger is how long batched events wait for a transaction to ride with.
+	linger = 50 * time.Millisecond
+	// lingerFor is the number of waiting jobs at which they are not made to
+	// wait any longer.
+	lingerFor = 2048
+	// maxWaiting bounds the batched events in memory while nothing can be
+	// written.
+	maxWaiting = 1 << 16
+	// retryAfter is the pause before batched events are tried again.
+	retryAfter = time.Second
+)
+
+// job is one request to the writer.
+type job struct {
+	// run loads, decides and writes within the writer's transaction. It may be
+	// run again when the transaction has to be repeated.
+	run func(*connection) error
+	// put are the operations that run wrote, for those who watch them.
+	put []*deed.Operation
+	// events is the number of events of a batched append, 0 for jobs that
+	// somebody waits for.
+	events int
+
+	taken atomic.Int32
+	err   error
+	// panicked is what run panicked with, to be raised at the caller's.
+	panicked any
+	done     chan struct{}
+}
+
+// The states of a job: whoever moves it away from waiting owns it.
+const (
+	jobWaiting = iota
+	jobTaken
+	jobAbandoned
+)
+
+// writer owns the writing connection and the goroutine that commits. All that
+// waits when it comes back from the disk goes into its next transaction.
+type writer struct {
+	*committer
+	maxBatch int
+
+	mu sync.Mutex
+	// queue keeps the order of arrival, which is the order of writing.
+	queue   []*job
+	urgent  int
+	events  int
+	closed  bool
+	wake    chan struct{}
+	stopped chan struct{}
+}
+
+func newWriter(place location, first *connection, maxBatch int, watches *watches) *writer {
+	w := &writer{
+		committer: newCommitter(place, first, watches),
+		maxBatch:  maxBatch,
+		wake:      make(chan struct{}, 1),
+		stopped:   make(chan struct{}),
+	}
+	go w.loop()
+	return w
+}
+
+// enqueue hands a batched append over.
+func (l *Ledger) enqueue(j *job, events int) error {
+	j.events = events
+	return l.writer.push(j)
+}
+
+// submit hands a job over and waits for its outcome.
+func (l *Ledger) submit(ctx context.Context, j *job) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j.done = make(chan struct{})
+	if err := l.writer.push(j); err != nil {
+		return err
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	var why error
+	select {
+	case <-j.done:
+		return l.outcome(j)
+	case <-timer.C:
+		why = fmt.Errorf("no turn to write within %s", patience)
+	case <-ctx.Done():
+		why = ctx.Err()
+	}
+	if j.taken.CompareAndSwap(jobWaiting, jobAbandoned) {
+		return fmt.Errorf("%s: %w: %w; nothing was written, try again", l.path, deed.ErrUnavailable, why)
+	}
+	// A commit that has begun is never called off: it is on its way to the
+	// disk, and its outcome is worth waiting for.
+	timer.Reset(patience)
+	select {
+	case <-j.done:
+		return l.outcome(j)
+	case <-timer.C:
+		return fmt.Errorf("%s: %w: the disk has not answered for %s", l.path, deed.ErrCommitUnknown, patience)
+	}
+}
+
+func (l *Ledger) outcome(j *job) error {
+	if j.panicked != nil {
+		panic(j.panicked)
+	}
+	return l.explain("writing", j.err)
+}
+
+func (w *writer) push(j *job) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+		return closedError()
+	case j.events > 0 && w.events+j.events > maxWaiting:
+		return fmt.Errorf("%w: %d events already wait to be written; this one was not taken", deed.ErrUnavailable, w.events)
+	}
+	w.queue = append(w.queue, j)
+	w.events += j.events
+	if j.events == 0 {
+		w.urgent++
+	}
+	if j.events == 0 || len(w.queue) == 1 || len(w.queue) >= lingerFor {
+		w.signal()
+	}
+	return nil
+}
+
+func (w *writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close lets the loop write what is queued and waits for it.
+func (w *writer) close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.signal()
+	<-w.stopped
+	err := w.shut()
+	if w.events > 0 {
+		return fmt.Errorf("%w: %d batched events were not written", deed.ErrUnavailable, w.events)
+	}
+	return err
+}
+
+func (w *writer) loop() {
+	defer close(w.stopped)
+	pause := time.NewTimer(0)
+	<-pause.C
+	failed := false
+	for {
+		wait := linger
+		if failed {
+			wait = retryAfter
+		}
+		batch, more := w.collect(pause, wait)
+		if len(batch) > 0 {
+			failed = !w.process(batch)
+		}
+		if !more || failed && w.isClosed() {
+			return
+		}
+	}
+}
+
+func (w *writer) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
+// collect waits until there is something worth a commit and takes it. more is
+// false when the writer is closed and nothing is left.
+func (w *writer) collect(pause *time.Timer, wait time.Duration) (batch []*job, more bool) {
+	var due bool
+	for {
+		w.mu.Lock()
+		waiting, urgent, closed := len(w.queue), w.urgent, w.closed
+		w.mu.Unlock()
+		switch {
+		case closed && waiting == 0:
+			return nil, false
+		case closed, urgent > 0, due && waiting > 0:
+			return w.take(), true
+		case waiting >= lingerFor && wait == linger:
+			return w.take(), true
+		case waiting == 0:
+			<-w.wake
+			continue
+		}
+		pause.Reset(wait)
+		select {
+		case <-w.wake:
+			pause.Stop()
+		case <-pause.C:
+			due = true
+		}
+	}
+}
+
+// take empties the queue, up to the size of a batch. Those who were woken by
+// the commit before are about to come back: they get the chance to be in this
+// one.
+func (w *writer) take() []*job {
+	for waiting := 0; ; {
+		w.mu.Lock()
+		now := len(w.queue)
+		if now == waiting || now >= w.maxBatch {
+			break
+		}
+		w.mu.Unlock()
+		waiting = now
+		runtime.Gosched()
+	}
+	defer w.mu.Unlock()
+	n := min(len(w.queue), w.maxBatch)
+	batch := make([]*job, 0, n)
+	for _, j := range w.queue[:n] {
+		w.events -= j.events
+		if j.events == 0 {
+			w.urgent--
+		}
+		if j.taken.CompareAndSwap(jobWaiting, jobTaken) {
+			batch = append(batch, j)
+		}
+	}
+	w.queue = append(w.queue[:0:0], w.queue[n:]...)
+	return batch
+}
+
+// process commits the batch and answers it; false when the ledger could not
+// be written. Batched events then go back to the head of the queue.
+func (w *writer) process(batch []*job) bool {
+	err := w.commit(batch)
+	var again []*job
+	for _, j := range batch {
+		if j.done != nil {
+			close(j.done)
+			continue
+		}
+		if err != nil {
+			j.taken.Store(jobWaiting)
+			again = append(again, j)
+		}
+	}
+	if len(again) > 0 {
+		w.mu.Lock()
+		w.queue = append(again, w.queue...)
+		for _, j := range again {
+			w.events += j.events
+		}
+		w.mu.Unlock()
+	}
+	return err == nil
+}
