@@ -75,16 +75,8 @@ func (o *Observer) CallAnswered(ctx context.Context, call deed.Call, answer deed
 	}
 	defer o.forget(f, answer.Operation)
 	failure := failureOf(answer)
-	f.span.SetAttributes(o.answerAttributes(f, answer)...)
-	if origin := o.origin(f, answer); origin.IsValid() {
-		f.span.AddLink(trace.Link{
-			SpanContext: origin,
-			Attributes:  []attribute.KeyValue{keyOperationID.String(string(answer.Operation.ID))},
-		})
-	}
-	if failure != "" {
-		f.span.SetAttributes(keyErrorType.String(failure))
-		f.span.SetStatus(codes.Error, describe(answer))
+	if f.span.IsRecording() {
+		o.complete(f, answer, failure)
 	}
 	f.span.End()
 
@@ -96,6 +88,21 @@ func (o *Observer) CallAnswered(ctx context.Context, call deed.Call, answer deed
 	}
 	o.meters.duration.Record(ctx, o.opts.Clock.Now().Sub(f.started).Seconds(),
 		metric.WithAttributes(o.durationLabels(call, failure)...))
+}
+
+// complete writes what the answer says into the call's span.
+func (o *Observer) complete(f *flight, answer deed.Answer, failure string) {
+	f.span.SetAttributes(o.answerAttributes(f, answer)...)
+	if origin := o.origin(f, answer); origin.IsValid() {
+		f.span.AddLink(trace.Link{
+			SpanContext: origin,
+			Attributes:  []attribute.KeyValue{keyOperationID.String(string(answer.Operation.ID))},
+		})
+	}
+	if failure != "" {
+		f.span.SetAttributes(keyErrorType.String(failure))
+		f.span.SetStatus(codes.Error, describe(answer))
+	}
 }
 
 // Violated counts a broken invariant, and says which on the span at hand.
