@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -62,6 +63,8 @@ func (d *decoder) document(data []byte) (root place, ok bool) {
 		whole(1, 1, fmt.Sprintf("the file has more than %d bytes", maxFileBytes), "write less")
 		return place{}, false
 	}
+	// Editors of Windows begin UTF-8 files with a byte order mark.
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if wrong, line, column := unreadable(data); wrong != "" {
 		whole(line, column, wrong, "write YAML in UTF-8")
 		return place{}, false
