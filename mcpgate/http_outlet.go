@@ -157,7 +157,7 @@ func (o *httpOutlet) statusOf(r Reply) int {
 	switch string(code) {
 	case "-32601":
 		return http.StatusNotFound
-	case "-32020", "-32021", "-32022", "-32600":
+	case "-32020", "-32021", "-32022", "-32600", "-32602":
 		return http.StatusBadRequest
 	}
 	return http.StatusOK

@@ -4,13 +4,16 @@ package mcpgate_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 )
 
@@ -20,7 +23,17 @@ func TestMain(m *testing.M) {
 		hostileUpstream(os.Getenv("MCPGATE_UPSTREAM"))
 		return
 	}
+	if os.Getenv("MCPGATE_SDK") != "" {
+		_ = sdkServer().Run(context.Background(), &mcp.StdioTransport{})
+		return
+	}
 	goleak.VerifyTestMain(m)
+}
+
+func sdkCommand(env []string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = env
+	return cmd
 }
 
 // hostileResult holds what typed round trips are known to damage.
