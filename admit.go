@@ -21,7 +21,7 @@ func (c *claim) transact(ctx context.Context, scope Scope) (ruling, View, error)
 	nonce := newNonce(c.rt.random)
 	view, err := c.rt.store.Transact(ctx, scope, func(view View) (Change, error) {
 		for _, hash := range rulesOf(view) {
-			if _, known := c.fingerprints[hash]; !known && !c.gone(hash) {
+			if _, known := c.fingerprints[hash]; !known && !c.gone[hash] {
 				unknown = view
 				return Change{}, errMoreRules
 			}
@@ -43,13 +43,6 @@ func (c *claim) transact(ctx context.Context, scope Scope) (ruling, View, error)
 		c.rt.observer.Recorded(ctx, event)
 	}
 	return r, view, nil
-}
-
-// gone remembers rule sets that the ledger no longer has, so that a
-// transaction is not restarted for them for ever.
-func (c *claim) gone(hash Digest) bool {
-	program, err := c.rt.programFor(context.Background(), hash)
-	return err == nil && program == nil
 }
 
 // reread finds out what became of a commit whose acknowledgement was lost, by
@@ -212,11 +205,11 @@ func (c *claim) draft(q inquiry, supersedes *Operation) *Operation {
 
 // meta joins the call's facts and the identities that did not name it.
 func (c *claim) meta() map[string]string {
-	if len(c.named.search) == 0 {
+	if len(c.named.search) == 0 && len(c.traced) == 0 {
 		return c.call.Meta
 	}
 	all := map[string]string{}
-	for _, terms := range []map[string]string{c.call.Meta, c.named.search} {
+	for _, terms := range []map[string]string{c.call.Meta, c.named.search, c.traced} {
 		for name, value := range terms {
 			all[name] = value
 		}

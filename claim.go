@@ -22,7 +22,12 @@ func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error)
 		return Answer{}, nil, ErrClosed
 	}
 	ctx = rt.observer.CallStarted(ctx, call)
-	c := &claim{rt: rt, call: call, arrived: rt.clock.Now(), joined: map[OperationID]bool{}}
+	c := &claim{rt: rt, call: call, arrived: rt.clock.Now(), joined: map[OperationID]bool{}, gone: map[Digest]bool{}}
+	if tracer, ok := rt.observer.(Tracer); ok {
+		if parent := tracer.Traceparent(ctx); parent != "" {
+			c.traced = map[string]string{MetaTraceparent: parent}
+		}
+	}
 	answer, grant, err := c.run(ctx)
 	if err != nil {
 		return Answer{}, nil, err
@@ -56,12 +61,16 @@ type claim struct {
 	named   named
 	arrived time.Time
 	joined  map[OperationID]bool
+	// traced holds the trace context of the call, for operations it begins.
+	traced map[string]string
 
 	fingerprints map[Digest]Fingerprint
-	matter       Matter
-	invalid      string
-	refusedText  string
-	checked      bool
+	// gone are the rule sets that the ledger no longer has.
+	gone        map[Digest]bool
+	matter      Matter
+	invalid     string
+	refusedText string
+	checked     bool
 	// spent says whether the call has taken its token of the rate limits, and
 	// held what they answered.
 	spent bool
@@ -237,6 +246,7 @@ func (c *claim) learnRules(ctx context.Context, view View) error {
 			return err
 		}
 		if program == nil {
+			c.gone[hash] = true
 			continue
 		}
 		fingerprint, err := c.fingerprint(ruled{program: program})

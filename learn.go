@@ -143,12 +143,19 @@ func keepResult(op *Operation, c cause) {
 		return
 	}
 	op.Result = c.outcome.Result
+	if len(op.Result) > maxStoredResult || op.Key.Family == FamilySecret {
+		op.Result = nil
+	}
 	op.ResultDigest = digestOf(c.outcome.Result)
 	op.ResultIsError = c.outcome.ResultIsError
 	if len(op.Receipts) > 0 && op.Receipts[0].ResultDigest == "" && len(c.receipts) > 0 {
 		op.Receipts[0].ResultDigest = op.ResultDigest
 	}
 }
+
+// maxStoredResult is the size in bytes up to which a result is kept beside
+// its digest and receipt.
+const maxStoredResult = 1 << 20
 
 func (op *Operation) attempt(number int) *Attempt {
 	if number < 1 || number > len(op.Attempts) {

@@ -19,6 +19,17 @@ type Observer interface {
 	Violated(ctx context.Context, what string)
 }
 
+// Tracer is an Observer that traces: the Runtime keeps the trace context of
+// the call that begins an operation in its Meta, so that a replay, also by
+// another process, can link to the call that really ran.
+type Tracer interface {
+	// Traceparent returns the W3C trace context of a started call, or "".
+	Traceparent(ctx context.Context) string
+}
+
+// MetaTraceparent is the entry of [Operation.Meta] that Tracer fills.
+const MetaTraceparent = "traceparent"
+
 // Reconciler finds out from the outside world what became of an attempt. It
 // only reads.
 type Reconciler interface {

@@ -35,7 +35,7 @@ type world struct {
 	// seen counts events, so that a schedule that never gets anywhere is
 	// noticed.
 	seen map[deed.EventName]int
-	next      int
+	next int
 }
 
 // flight is one granted attempt, in its process and on the wire.

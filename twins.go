@@ -61,6 +61,12 @@ func (q inquiry) compare(twin *Operation) (equality, bool) {
 	return equalMatter, false
 }
 
+// concurrent reports whether the call came while the twin was still running:
+// it waited for it, or was only looked at after the twin had settled.
+func (q inquiry) concurrent(twin *Operation) bool {
+	return q.joined[twin.ID] || q.arrived.Before(twin.SettledAt)
+}
+
 // severity orders the rows: what blocks most wins.
 func severity(r ruling) int {
 	switch {
@@ -111,7 +117,7 @@ func decideTwin(q inquiry, own, twin *Operation, equal equality) ruling {
 	case StateCommitted:
 		return decideCommittedTwin(q, row, similar, equal, foreign)
 	case StateFailedRetryable, StateFailedFinal:
-		if equal == equalFingerprint && !explicit && !foreign && q.joined[twin.ID] {
+		if equal == equalFingerprint && !explicit && !foreign && q.concurrent(twin) {
 			row.decision, row.reason = Failed, twin.Reason
 			return row
 		}
@@ -150,7 +156,7 @@ func decideCommittedTwin(q inquiry, row, similar ruling, equal equality, foreign
 	if explicit || foreign {
 		return similar
 	}
-	if equal == equalFingerprint && q.joined[twin.ID] {
+	if equal == equalFingerprint && q.concurrent(twin) {
 		row.decision, row.reason, row.delivers = Replay, ReasonTwinJoined, true
 		return row
 	}

@@ -1,0 +1,223 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// keyed is a refund whose identity came by the given carriers.
+func keyed(amount string, carriers ...deed.Carrier) deed.Call {
+	call := refund(amount)
+	call.Key, call.Carriers = nil, carriers
+	return call
+}
+
+func model(key string) deed.Carrier {
+	return deed.Carrier{Provenance: deed.ProvenanceModel, Identity: deed.OperationKey(key), Name: "idempotency_key"}
+}
+
+func callID(id string) deed.Carrier {
+	return deed.Carrier{Provenance: deed.ProvenanceCallID, Identity: deed.OperationKey(id), Name: "toolUseId"}
+}
+
+func runtime(key string) deed.Carrier {
+	return deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.OperationKey(key), Name: "Idempotency-Key"}
+}
+
+func TestKeysThatAreRefused(t *testing.T) {
+	b := newBench(t, nil)
+	for _, test := range []struct {
+		name   string
+		call   deed.Call
+		reason deed.Reason
+		text   string
+	}{
+		{"no key", keyed("1"), deed.ReasonMissingOperationKey, ""},
+		{"too short", keyed("1", model("refund:1042")), deed.ReasonBadKey, "11 of at least 16 characters"},
+		{"too long", keyed("1", model(strings.Repeat("k", 256))), deed.ReasonBadKey, "256 of at most 255 characters"},
+		{"a bad character", keyed("1", model("refund order-1042:first")), deed.ReasonBadKey, `character 7 (' ')`},
+		{"two runtime carriers disagree", keyed("1", runtime("refund:order-1042:first"), runtime("refund:order-1042:second")), deed.ReasonKeyCarriersDisagree, "Idempotency-Key"},
+		{"arguments that are not JSON", func() deed.Call { c := refund("1"); c.Arguments = []byte(`{"amount":`); return c }(), deed.ReasonBadArguments, ""},
+		{"duplicate members", func() deed.Call { c := refund("1"); c.Arguments = []byte(`{"amount":1,"amount":2}`); return c }(), deed.ReasonBadArguments, "amount"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			answer := b.do(test.call)
+			b.want(answer, deed.Denied, test.reason, 0)
+			if !strings.Contains(answer.Text, test.text) {
+				t.Errorf("text %q does not say %q", answer.Text, test.text)
+			}
+		})
+	}
+	page, err := b.rt.List(context.Background(), agent, deed.Query{})
+	if err != nil || len(page.Operations) != 0 {
+		t.Errorf("refused calls left %d operations, %v", len(page.Operations), err)
+	}
+}
+
+func TestRuntimeCarriersThatAgreeAreOneKey(t *testing.T) {
+	b := newBench(t, nil)
+	b.want(b.do(keyed("1", runtime(string(firstKey)), runtime(string(firstKey)))), deed.Execute, "", 1)
+}
+
+func TestCallIDAndModelKeyNameOneOperation(t *testing.T) {
+	b := newBench(t, nil)
+	b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:first"))), deed.Execute, "", 1)
+	b.want(b.do(keyed("1", callID("session-1/toolu_1"))), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(keyed("1", callID("session-1/toolu_2"), model("refund:order-1042:first"))), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(keyed("1", callID("session-1/toolu_2"))), deed.Replay, deed.ReasonStored, 1)
+}
+
+func TestModelKeysBelongToTheirActor(t *testing.T) {
+	b := newBench(t, nil)
+	b.want(b.do(keyed("1", model("refund:order-1042:first"))), deed.Execute, "", 1)
+	other := keyed("2", model("refund:order-1042:first"))
+	other.Principal.Actor = "another agent"
+	b.want(b.do(other), deed.Execute, "", 2)
+}
+
+func TestARuntimeKeyOfAnotherActorIsNotYours(t *testing.T) {
+	b := newBench(t, nil)
+	b.do(refund("12"))
+	other := refund("12")
+	other.Principal.Actor = "another agent"
+	answer := b.do(other)
+	b.want(answer, deed.Denied, deed.ReasonNotYours, 1)
+	if answer.Operation != nil || answer.Twin != "" {
+		t.Error("the answer names somebody else's operation")
+	}
+	other.Principal.Rights = append(other.Principal.Rights, deed.RightRead)
+	b.want(b.do(other), deed.Replay, deed.ReasonStored, 1)
+}
+
+func TestTenantsShareNothing(t *testing.T) {
+	b := newBench(t, nil)
+	first := b.do(refund("12"))
+	other := refund("12")
+	other.Principal.Tenant = "globex"
+	b.want(b.do(other), deed.Execute, "", 2)
+	if _, err := b.rt.Get(context.Background(), other.Principal, first.Operation.ID); err == nil {
+		t.Error("one tenant read another's operation")
+	}
+}
+
+func derived(rule *deed.Rule) {
+	rule.Key = deed.KeyRule{From: []string{"tenant", "meta.run", "/order_id"}}
+}
+
+func inRun(run, amount string) deed.Call {
+	call := keyed(amount, callID("session-1/"+run+amount))
+	call.Meta = map[string]string{"run": run}
+	return call
+}
+
+func TestDerivedKeys(t *testing.T) {
+	b := newBench(t, derived)
+	b.want(b.do(inRun("R1", "100")), deed.Execute, "", 1)
+	b.want(b.do(inRun("R1", "100")), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(inRun("R1", "101")), deed.Conflict, deed.ReasonKeyReused, 1)
+	second := b.do(inRun("R2", "100"))
+	b.want(second, deed.Execute, "", 2)
+	if second.SimilarTo == "" {
+		t.Error("an equal effect under another run is not mentioned")
+	}
+	answer := b.do(keyed("100"))
+	b.want(answer, deed.Denied, deed.ReasonMissingOperationKey, 2)
+	if !strings.Contains(answer.Text, "meta.run") {
+		t.Errorf("the missing part is not named: %s", answer.Text)
+	}
+}
+
+func TestCorrectedArgumentsOpenTheNextGeneration(t *testing.T) {
+	b := newBench(t, derived)
+	_, grant := b.claim(b.rt, inRun("R1", "-5"))
+	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeRefused, Final: true, Message: "negative amount"})
+	corrected := b.do(inRun("R1", "5"))
+	b.want(corrected, deed.Execute, "", 1)
+	if corrected.Operation.Supersedes != grant.Operation || corrected.Operation.Key.Generation != 2 {
+		t.Errorf("supersedes %q, generation %d", corrected.Operation.Supersedes, corrected.Operation.Key.Generation)
+	}
+	b.want(b.do(inRun("R1", "5")), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(inRun("R1", "-5")), deed.Failed, deed.ReasonRefused, 1)
+	b.want(b.do(inRun("R1", "6")), deed.Conflict, deed.ReasonKeyReused, 1)
+}
+
+func TestAChangedDerivationFindsWhatTheOldOneBegan(t *testing.T) {
+	b := newBench(t, derived)
+	b.do(inRun("R1", "100"))
+	b.rule.Key = deed.KeyRule{From: []string{"tenant", "/order_id"}, Before: [][]string{{"tenant", "meta.run", "/order_id"}}}
+	b.rule.Revision = "2"
+	b.rt = b.process()
+	b.want(b.do(inRun("R1", "100")), deed.Replay, deed.ReasonStored, 1)
+}
+
+func TestRegistrationKeysNeverAppear(t *testing.T) {
+	b := newBench(t, func(rule *deed.Rule) { rule.Identity = deed.FamilySecret })
+	secret := strings.Repeat("s3cret", 8)
+	call := refund("12")
+	call.Key = deed.NewRegistrationKey(secret)
+	first := b.do(call)
+	b.want(first, deed.Execute, "", 1)
+	replay := b.do(call)
+	b.want(replay, deed.Replay, deed.ReasonResultDiscarded, 1)
+	if text := fmt.Sprintf("%v %+v %#v %+v", call.Key, first.Operation, call.Key, replay.Operation.Receipt()); strings.Contains(text, secret) {
+		t.Error("the registration key was printed")
+	}
+	call.Principal.Actor = "another agent"
+	call.Principal.Rights = append(call.Principal.Rights, deed.RightRead)
+	b.want(b.do(call), deed.Denied, deed.ReasonNotYours, 1)
+	call = refund("12")
+	call.Key = deed.NewRegistrationKey("short")
+	b.want(b.do(call), deed.Denied, deed.ReasonBadKey, 1)
+}
+
+func TestFamiliesDoNotMix(t *testing.T) {
+	b := newBench(t, nil)
+	b.do(refund("12"))
+	call := refund("13")
+	call.Key = deed.CreationID(firstKey)
+	b.want(b.do(call), deed.Execute, "", 2)
+}
+
+func TestAFreshModelKeyAfterALostAnswerGetsTheReceipt(t *testing.T) {
+	b := newBench(t, nil)
+	_, grant := b.claim(b.rt, keyed("12", model("refund:order-1042:first")))
+	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{RemoteID: "re_1"}, Result: []byte(`{}`)})
+	answer := b.do(keyed("12", model("refund:order-1042:again")))
+	b.want(answer, deed.Replay, deed.ReasonTwinUndelivered, 0)
+	if answer.Twin != grant.Operation || string(answer.Result) != `{}` {
+		t.Errorf("twin %q, result %s", answer.Twin, answer.Result)
+	}
+	b.want(b.do(keyed("12", model("refund:order-1042:third"))), deed.Execute, "", 1)
+}
+
+func TestModelKeysAgeOutOfTheirWindow(t *testing.T) {
+	b := newBench(t, nil)
+	b.do(keyed("12", model("refund:order-1042:first")))
+	b.clock.Advance(25 * time.Hour)
+	b.want(b.do(keyed("12", model("refund:order-1042:first"))), deed.Conflict, deed.ReasonKeyReusedAfterWindow, 1)
+}
+
+func TestRefusedContentUnderAFreshModelKeyIsHeld(t *testing.T) {
+	b := newBench(t, nil)
+	b.do(keyed("12", model("refund:order-1042:first")))
+	b.want(b.do(keyed("13", model("refund:order-1042:first"))), deed.Conflict, deed.ReasonKeyReused, 1)
+	b.want(b.do(keyed("13", model("refund:order-1042:renamed"))), deed.Denied, deed.ReasonConflictUnresolved, 1)
+	b.want(b.do(keyed("13", runtime("refund:order-1042:by-runtime"))), deed.Execute, "", 2)
+}
+
+func TestAFreshKeyForAnUnresolvedEffectIsRefused(t *testing.T) {
+	b := newBench(t, nil)
+	_, grant := b.claim(b.rt, refund("12"))
+	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown, Message: "connection reset"})
+	for _, carrier := range []deed.Carrier{runtime("refund:order-1042:other"), model("refund:order-1042:other"), callID("s/1")} {
+		b.want(b.do(keyed("12", carrier)), deed.Uncertain, deed.ReasonTwinUnresolved, 0)
+	}
+	b.want(b.do(keyed("13", runtime("refund:order-1042:another"))), deed.Execute, "", 1)
+}
