@@ -76,6 +76,20 @@ func TestAFileOfAWindowsEditor(t *testing.T) {
 	}
 }
 
+func TestAFileThatIsCutAnywhere(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "design.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range data {
+		_, err := policy.Parse("f", data[:i], environment)
+		var problems *policy.Error
+		if err != nil && !errors.As(err, &problems) {
+			t.Fatalf("cut at %d: %v", i, err)
+		}
+	}
+}
+
 // FuzzParse: whatever is in a file, reading it ends with a configuration or
 // with problems that have a place, and an accepted file can be used.
 func FuzzParse(f *testing.F) {

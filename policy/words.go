@@ -10,6 +10,11 @@ import (
 	"github.com/deed-run/deed"
 )
 
+// InferNotice is what a program prints once on standard error when it starts
+// with unknown_tool: infer.
+const InferNotice = "unknown_tool is infer: a tool whose name begins with get, list, search, read, find, describe, show, count or status " +
+	"and holds no verb of change is taken for a read; declare its effect in deed.yaml to change that"
+
 // split cuts a tool's name into lower-case words at _ - . / and where an upper
 // case letter begins a word: getHTTPStatus is get, http, status.
 func split(name string) []string {
@@ -43,17 +48,21 @@ func split(name string) []string {
 // proves nothing.
 func readVerb(tool deed.Tool) (verb string, reads bool) {
 	name := tool.Name()
-	for _, word := range split(name) {
+	whole := split(name)
+	for _, word := range whole {
 		if writes(word) || neverReads(word) {
 			return "", false
 		}
+	}
+	if len(whole) > 0 && reading(whole[0]) {
+		return whole[0], true
 	}
 	for _, part := range verbParts(tool) {
 		words := split(part)
 		if len(words) == 0 || !reading(words[0]) {
 			continue
 		}
-		if words[0] == "read" && len(words) == 1 && part != name {
+		if words[0] == "read" && len(words) == 1 {
 			// A message's .read may well mark it.
 			continue
 		}
