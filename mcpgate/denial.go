@@ -8,9 +8,6 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// unsentHere closes the texts of denials behind which an earlier call may stand.
-const unsentHere = "Nothing was sent by this call; an earlier call may exist, keep the key."
-
 // denial writes the text for each reason of denied.
 func (s situation) denial() Prose {
 	reason := s.answer.Reason
@@ -31,22 +28,22 @@ func (s situation) denial() Prose {
 	case deed.ReasonTwinPending:
 		return stop(nextWait, "An equal action is pending.", fmt.Sprintf("An action about the same matter is pending. Nothing was sent by this call. Wait for it; call again in %s s with the same arguments.", s.seconds()))
 	case deed.ReasonTwinUndelivered:
-		return stop(nextReport, "An earlier action about the same matter was done.", fmt.Sprintf("Not sent: an earlier action about the same matter was done at %s (%s) and nobody had been told. Report it. If yours is wanted beside it, call again with the same key and arguments.", s.settled(), s.remote()))
+		return stop(nextReport, "An earlier action about the same matter was done.", fmt.Sprintf("Not sent: an earlier action about the same matter was done at %s (%s) and nobody had been told. Report it. If yours is wanted beside it, call again with %s.", s.settled(), s.remote(), s.same()))
 	case deed.ReasonConflictUnresolved:
-		return stop(nextAskUser, "It needs a person's word first.", "Not sent. This content was refused before as a change of an earlier action. It needs a person's word first; do not rename the key.")
+		return stop(nextAskUser, "It needs a person's word first.", "Not sent. This content was refused before as a change of an earlier action. It needs a person's word first"+s.newAction("; do not rename the key.", "; do not reword it."))
 	case deed.ReasonBudgetExceeded:
 		return stop(nextAskUser, "It does not fit the budget.", fmt.Sprintf("Not sent: it does not fit the budget: %s. Do not split the amount.", s.why()))
 	case deed.ReasonStoreUnavailable:
 		return stop(nextRetrySame, "The record of actions cannot be reached, so nothing that changes things may run.",
-			"Not sent: the record of actions cannot be reached, so nothing that changes things may run. Reading still works. Tell the user; call again later with the same key and arguments. An earlier call may exist.")
+			"Not sent: the record of actions cannot be reached, so nothing that changes things may run. Reading still works. Tell the user; call again later with "+s.same()+". An earlier call may exist.")
 	case deed.ReasonBadArguments:
-		return stop(nextFix, "The arguments were refused.", fmt.Sprintf("Not sent: the arguments were refused: %s. Nothing was recorded. Correct them and call again with the same key.", s.why()))
+		return stop(nextFix, "The arguments were refused.", fmt.Sprintf("Not sent: the arguments were refused: %s. Nothing was recorded. Correct them and call again%s.", s.why(), s.newAction(" with the same key", "")))
 	case deed.ReasonFingerprintMismatch:
-		return stop(nextFix, "The call is not what its sender computed.", "Not sent: the arguments are not those that effect_fingerprint was computed from. "+unsentHere+" The sender of the fingerprint can correct it.")
+		return stop(nextFix, "The call is not what its sender computed.", "Not sent: the arguments are not those that effect_fingerprint was computed from. "+s.unsentHere()+" The sender of the fingerprint can correct it.")
 	case deed.ReasonUnauthenticated:
 		return stop(nextAskUser, "The caller is not authenticated.", "Not sent: the caller is not authenticated. Nothing was sent by this call. The operator of this gateway can issue a token.")
 	case deed.ReasonForbidden:
-		return stop(nextAskUser, "It is not permitted.", fmt.Sprintf("Not sent: this caller may not run %s (%s). %s The operator can change the policy.", s.tool, s.why(), unsentHere))
+		return stop(nextAskUser, "It is not permitted.", fmt.Sprintf("Not sent: this caller may not run %s (%s). %s The operator can change the policy.", s.tool, s.why(), s.unsentHere()))
 	case deed.ReasonNotYours:
 		return Prose{Text: "Not sent: this key is in use by someone else. Nothing was sent by this call. Use a key that names your own action, or ask its owner.", Next: nextAskUser, Say: "The key belongs to someone else."}
 	}
@@ -55,7 +52,7 @@ func (s situation) denial() Prose {
 
 // keyDenial speaks of keys that are missing or of the wrong shape.
 func (s situation) keyDenial(reason deed.Reason) (Prose, bool) {
-	ask := fmt.Sprintf("If you tried this action before, use the key shown in deed_operations. Otherwise add one naming it, e.g. %s:order-1042:1, and call again with the same arguments.", plain(s.tool, 40))
+	ask := fmt.Sprintf("If you tried this action before, use the key shown in deed_operations. Otherwise add one naming it, e.g. %s, and call again with the same arguments.", s.sample)
 	switch reason {
 	case deed.ReasonMissingOperationKey:
 		if !s.hasKey {
@@ -69,7 +66,7 @@ func (s situation) keyDenial(reason deed.Reason) (Prose, bool) {
 		return Prose{Text: fmt.Sprintf("Not sent: the key has the wrong shape: %s. ", s.why()) + ask, Next: nextAddKey, Say: "The call was not sent yet: its key has the wrong shape."}, true
 	case deed.ReasonKeyCarriersDisagree:
 		return Prose{
-			Text: fmt.Sprintf("Not sent: the call carries two different keys (%s). %s The program that sends calls must carry one.", s.why(), unsentHere),
+			Text: fmt.Sprintf("Not sent: the call carries two different keys (%s). %s The program that sends calls must carry one.", s.why(), s.unsentHere()),
 			Next: nextAskUser, Say: "The call carried two different keys.",
 		}, true
 	}
@@ -95,11 +92,11 @@ func (s situation) ruleDenial(reason deed.Reason) Prose {
 	case deed.ReasonFenced:
 		what, who = "the record was restored from an older state and this action may have happened since", "The operator must settle it."
 	case deed.ReasonPolicyOutdated:
-		what, who, next = "this gateway runs with older rules than another one", "The operator must restart it; call again later with the same key.", nextRetrySame
+		what, who, next = "this gateway runs with older rules than another one", "The operator must restart it; call again later with "+s.same()+".", nextRetrySame
 	case deed.ReasonLoop:
 		what, who, next = "the same call was made too often in a row", fmt.Sprintf("Stop repeating it and tell the user; it is possible again in %s s.", s.seconds()), nextStop
 	case deed.ReasonRate:
-		what, who, next = "too many calls of "+s.tool, fmt.Sprintf("Call again in %s s with the same key and arguments.", s.seconds()), nextRetrySame
+		what, who, next = "too many calls of "+s.tool, fmt.Sprintf("Call again in %s s with %s.", s.seconds(), s.same()), nextRetrySame
 	}
-	return Prose{Text: sentences("Not sent: "+what+". "+unsentHere, who, s.op), Next: next, Say: "The call was not sent: " + what + "."}
+	return Prose{Text: sentences("Not sent: "+what+". "+s.unsentHere(), who, s.op), Next: next, Say: "The call was not sent: " + what + "."}
 }

@@ -106,7 +106,7 @@ func (s situation) running() Prose {
 	switch {
 	case s.answer.Reason == deed.ReasonAwaitingInput, s.answer.Effective == deed.StatusAwaitingInput:
 		return Prose{
-			Text: sentences("The tool asked a question; answer that, with the same key. Nothing else was sent.", s.op),
+			Text: sentences("The tool asked a question; answer that"+s.newAction(", with the same key", "")+". Nothing else was sent.", s.op),
 			Next: nextAnswerInput, Say: "The tool asked a question.",
 		}
 	case s.answer.Reason == deed.ReasonTwinExecuting:
@@ -116,7 +116,7 @@ func (s situation) running() Prose {
 		}
 	}
 	return Prose{
-		Text: sentences(fmt.Sprintf("Still running since %s; nothing was sent twice. In %s s call once more with the same key and the same arguments: you get its result.", s.when, s.seconds()),
+		Text: sentences(fmt.Sprintf("Still running since %s; nothing was sent twice. In %s s call once more with %s: you get its result.", s.when, s.seconds(), s.same()),
 			s.newAction("A new key would not be faster and is refused.", ""), s.op),
 		Next: nextRetrySame, Say: "It is still running.",
 	}
@@ -128,8 +128,8 @@ func (s situation) waiting() Prose {
 		until = stamp(op.Approval.ExpiresAt)
 	}
 	return Prose{
-		Text: sentences(fmt.Sprintf("Not done yet and not an error: a person must approve exactly this action, until %s. Nothing was sent. Keep key and arguments; a change needs a new approval. Tell the user it is waiting as %s.", until, s.id),
-			"After approval call again with the same key. Ask at most every 10 min; ending your turn loses nothing."),
+		Text: sentences(fmt.Sprintf("Not done yet and not an error: a person must approve exactly this action, until %s. Nothing was sent. Keep %s; a change needs a new approval. Tell the user it is waiting as %s.", until, s.newAction("key and arguments", "the arguments"), s.id),
+			"After approval call again with "+s.newAction("the same key", "the same arguments")+". Ask at most every 10 min; ending your turn loses nothing."),
 		Next: nextWait, Say: "It waits for a person's approval.",
 	}
 }
@@ -161,7 +161,7 @@ func (s situation) unsure(reason deed.Reason) Prose {
 	if op := s.answer.Operation; op != nil && op.Effect == deed.EffectIdempotent && reason != deed.ReasonTwinUnresolved {
 		return Prose{
 			Text: sentences(fmt.Sprintf("OUTCOME UNKNOWN: %s was sent at %s and no clear answer came back; it may have happened.", s.tool, s.when), look,
-				"Tell the user it is unconfirmed, neither done nor failed. Repeating this exact call with the same key is safe.", s.op),
+				"Tell the user it is unconfirmed, neither done nor failed. Repeating this exact call"+s.newAction(" with the same key", "")+" is safe.", s.op),
 			Next: nextRetrySame, Say: say,
 		}
 	}
@@ -177,7 +177,7 @@ func (s situation) unsure(reason deed.Reason) Prose {
 	}
 	return Prose{
 		Text: sentences(fmt.Sprintf("OUTCOME UNKNOWN: do not repeat. %s was sent at %s and no clear answer came back; it may have happened.", s.tool, s.when),
-			"Do not send it again, under this key, another key or other words, until that is known.", look, ending, s.op),
+			s.newAction("Do not send it again, under this key, another key or other words, until that is known.", "Do not send it again, in these or other words, until that is known."), look, ending, s.op),
 		Next: nextStop, Say: say,
 	}
 }
@@ -196,7 +196,7 @@ func (s situation) failure(reason deed.Reason) Prose {
 		}
 	}
 	if again {
-		return Prose{Text: sentences(text, fmt.Sprintf("Call again with the same key and arguments after %s s.", s.seconds()), s.op), Next: nextRetrySame, Say: say}
+		return Prose{Text: sentences(text, fmt.Sprintf("Call again with %s after %s s.", s.same(), s.seconds()), s.op), Next: nextRetrySame, Say: say}
 	}
 	return Prose{
 		Text: sentences(text, "Retrying unchanged gives the same answer. Correct the arguments or get permission; the corrected call is a new action"+s.newAction(" with a new key", "")+".", s.op),

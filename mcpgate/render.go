@@ -5,7 +5,9 @@ package mcpgate
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
@@ -91,7 +93,9 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 	if !recorded && a.Decision == deed.Execute {
 		return ResultMessage(m.ID, a.Result)
 	}
-	p := situate(a, d, g.readTool(s.Upstream)).prose()
+	about := situate(a, d, g.readTool(s.Upstream))
+	about.sample = sampleKey(d.Name, m.Params)
+	p := about.prose()
 	var result []byte
 	switch {
 	case a.Decision == deed.Execute && a.Effective == deed.StatusCommitted && len(a.Result) > 0,
@@ -119,6 +123,36 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 		}
 	}
 	return ResultMessage(m.ID, result)
+}
+
+// sampleKey makes a key that would fit the present call, of its own arguments: an example that is copied as it stands must be a good one.
+func sampleKey(tool string, params json.RawMessage) string {
+	fit := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_.-", r)) {
+				return r
+			}
+			return '-'
+		}, text[:min(len(text), 60)])
+	}
+	subject := "ID-OF-ITS-SUBJECT"
+	arguments, _ := rawjson.Get(params, "arguments")
+	members, err := rawjson.Members(arguments)
+	if err == nil {
+		for _, m := range members {
+			text := scalar(m.Value(arguments))
+			name := strings.ToLower(m.Name)
+			if m.Name != keyArgument && text != "" && (name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(m.Name, "Id") || name == "path" || name == "number") {
+				subject = fit(text)
+				break
+			}
+		}
+	}
+	key := fit(tool) + ":" + subject + ":1"
+	if len(key) < 16 {
+		key = fit(tool) + ":the-one-for:" + subject + ":1"
+	}
+	return key
 }
 
 func isErrorResult(result []byte) bool {

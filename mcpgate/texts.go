@@ -4,6 +4,7 @@ package mcpgate
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -46,6 +47,7 @@ type situation struct {
 	hasKey bool   // the tool has a key property
 	reads  string // a read-only tool of the same upstream
 	key    string
+	sample string // a key that would fit the call
 	op     string // [op_...]
 	id     string
 	when   string
@@ -120,9 +122,25 @@ func (s situation) newAction(with, without string) string {
 	return without
 }
 
+var (
+	foreignTags  = regexp.MustCompile(`<[^<>]*>`)
+	foreignLinks = regexp.MustCompile(`\(?[A-Za-z][A-Za-z0-9+.-]*://[^\s)]*\)?`)
+)
+
+// same names what a repeat must keep.
+func (s situation) same() string {
+	return s.newAction("the same key and the same arguments", "the same arguments")
+}
+
+// unsentHere closes the texts of denials behind which an earlier call may stand.
+func (s situation) unsentHere() string {
+	return "Nothing was sent by this call; an earlier call may exist" + s.newAction(", keep the key.", ".")
+}
+
 // plain makes foreign text harmless: one line, no markup, no invisible or turning characters, cut at a word.
 func plain(text string, limit int) string {
-	cleaned := strings.Map(func(r rune) rune {
+	cleaned := foreignLinks.ReplaceAllString(foreignTags.ReplaceAllString(text, " "), " ")
+	cleaned = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
@@ -130,7 +148,7 @@ func plain(text string, limit int) string {
 			return -1
 		}
 		return r
-	}, text)
+	}, cleaned)
 	cleaned = strings.Join(strings.Fields(cleaned), " ")
 	if len(cleaned) <= limit {
 		return cleaned

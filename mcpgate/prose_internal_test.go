@@ -1,0 +1,166 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/deed-run/deed"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden texts")
+
+var sampleTime = time.Date(2026, 11, 3, 14, 0, 0, 0, time.UTC)
+
+// sampleOperation has everything that a text may mention, and arguments that none may.
+func sampleOperation(status deed.Status, reason deed.Reason) *deed.Operation {
+	op := &deed.Operation{
+		ID: "op_01ARZ3NDEKTSV4RRFFQ69G5FAV", Tenant: "t", Actor: "agent", Tool: "crm/create_ticket", Effect: deed.EffectNonIdempotent,
+		Key:       deed.Key{Family: deed.FamilyOperation, Text: "ticket:incident-7:first", Provenance: deed.ProvenanceModel},
+		Arguments: []byte(`{"secret":"STORED-ARGUMENT"}`), Status: status, Reason: reason, CreatedAt: sampleTime, SettledAt: sampleTime.Add(time.Minute),
+		DispatchBy: sampleTime.Add(24 * time.Hour), Approval: &deed.Approval{ExpiresAt: sampleTime.Add(time.Hour)},
+		Attempts: []deed.Attempt{{Number: 1, BegunAt: sampleTime}}, Version: 3,
+		Message: "the <b>queue</b> is\nclosed\u202e; see [this](https://evil.example/approve) for more words than anybody would want to read in one sentence that goes on and on and on",
+	}
+	if status == deed.StatusCommitted {
+		op.Receipts = []deed.Receipt{{RemoteSystem: "crm", RemoteID: "T-42", CommittedAt: sampleTime}}
+		op.Message = ""
+	}
+	return op
+}
+
+// standing is where an operation stands when it is answered with a decision.
+func standing(decision deed.Decision, reason deed.Reason) deed.Status {
+	switch decision {
+	case deed.Replay, deed.Conflict:
+		return deed.StatusCommitted
+	case deed.InProgress:
+		if reason == deed.ReasonAwaitingInput {
+			return deed.StatusAwaitingInput
+		}
+		return deed.StatusExecuting
+	case deed.AwaitingApproval:
+		return deed.StatusAwaitingApproval
+	case deed.Uncertain:
+		return deed.StatusUncertain
+	case deed.Failed:
+		return deed.StatusFailed
+	case deed.Expired:
+		return deed.StatusExpired
+	}
+	if reason == deed.ReasonTwinUndelivered {
+		return deed.StatusCommitted
+	}
+	return deed.StatusDenied
+}
+
+type sample struct {
+	name string
+	s    situation
+}
+
+func samples() []sample {
+	var list []sample
+	add := func(name string, a deed.Answer, hasKey bool) {
+		a.At, a.RetryAfter, a.Received = sampleTime, 25*time.Second, "sha256:new"
+		d := &described{Definition: &Definition{Name: "create_ticket", OwnKey: hasKey}}
+		d.rule.Effect, d.rule.Key.Need = deed.EffectNonIdempotent, deed.NeedRuntime
+		if !hasKey {
+			name += ", no key property"
+		}
+		about := situate(a, d, "list_tickets")
+		about.sample = sampleKey(d.Name, []byte(`{"arguments":{"incident_id":"INC/7"}}`))
+		list = append(list, sample{name, about})
+	}
+	for _, hasKey := range []bool{true, false} {
+		for _, row := range deed.ReasonTable() {
+			for _, reason := range row.Reasons {
+				status := standing(row.Decision, reason)
+				op := sampleOperation(status, reason)
+				a := deed.Answer{Decision: row.Decision, Reason: reason, Operation: op, Effective: status}
+				switch reason {
+				case deed.ReasonMissingOperationKey, deed.ReasonBadKey, deed.ReasonBadArguments, deed.ReasonKeyCarriersDisagree, deed.ReasonStoreUnavailable, deed.ReasonUnauthenticated, deed.ReasonNotYours:
+					a.Operation, a.Text = nil, "11 of at least 16 characters"
+				case deed.ReasonNotSent, deed.ReasonRetryLater:
+					op.Retryable = true
+				case deed.ReasonAbsent, deed.ReasonResolved:
+					op.DecidedBy, op.Retryable = "operator:ada", true
+				case deed.ReasonByPerson, deed.ReasonTwinDenied, deed.ReasonCancelled:
+					op.DecidedBy = "operator:ada"
+				}
+				add(fmt.Sprintf("%s %s", row.Decision, reason), a, hasKey)
+			}
+		}
+		for _, status := range []deed.Status{deed.StatusUncertain, deed.StatusFailed, deed.StatusCancelled, deed.StatusAwaitingInput, deed.StatusExecuting} {
+			op := sampleOperation(status, deed.ReasonOutcomeUnknown)
+			if status == deed.StatusFailed {
+				op.Reason = deed.ReasonRefused
+			}
+			add("execute, status "+string(status), deed.Answer{Decision: deed.Execute, Reason: op.Reason, Operation: op, Effective: status}, hasKey)
+		}
+		idempotent := sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown)
+		idempotent.Effect = deed.EffectIdempotent
+		add("uncertain outcome_unknown, idempotent tool", deed.Answer{Decision: deed.Uncertain, Reason: deed.ReasonOutcomeUnknown, Operation: idempotent, Effective: deed.StatusUncertain}, hasKey)
+	}
+	return list
+}
+
+func TestTheTextsAreTheGoldenOnes(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tool: %s\n\nkey: %s\n\ninstructions: %s\n\n", sentenceTool, sentenceKey, sentenceInstructions)
+	for _, x := range samples() {
+		p := x.s.prose()
+		fmt.Fprintf(&b, "%s\n  %s\n  next: %s\n  say: %s\n\n", x.name, p.Text, p.Next, p.Say)
+	}
+	const file = "testdata/texts.golden"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheTextsKeepTheRules(t *testing.T) {
+	for _, x := range samples() {
+		t.Run(x.name, func(t *testing.T) {
+			p := x.s.prose()
+			lower := strings.ToLower(p.Text)
+			if n := len(strings.Fields(p.Text)); n == 0 || n > 80 {
+				t.Errorf("%d words: %s", n, p.Text)
+			}
+			if p.Next == "" || p.Say == "" {
+				t.Errorf("next and say are not set: %+v", p)
+			}
+			banned := []string{"unique", "delivered", "sent to the recipient", "stored-argument", "https://", "<b>", "\u202e", "\n"}
+			if x.s.answer.Decision == deed.Uncertain || x.s.answer.Effective == deed.StatusUncertain {
+				banned = append(banned, "try again")
+			}
+			if !x.s.hasKey {
+				banned = append(banned, "new key", "new idempotency_key", "rename the key", "same key", "keep the key")
+			}
+			for _, word := range banned {
+				if strings.Contains(lower, word) {
+					t.Errorf("%q stands in: %s", word, p.Text)
+				}
+			}
+			sent := strings.Contains(p.Text, "was sent at")
+			if x.s.answer.Decision == deed.Denied && (sent || !strings.Contains(lower, "not sent") && !strings.Contains(lower, "nothing was")) {
+				t.Errorf("a denial does not say that nothing was sent: %s", p.Text)
+			}
+		})
+	}
+}
