@@ -1,0 +1,87 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/storetest"
+)
+
+// exampleRuntime returns a Runtime over the reference store of the test kit; a
+// program opens a ledger with package sqlite instead.
+func exampleRuntime() *deed.Runtime {
+	clock := storetest.NewClock(time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC))
+	rt, err := deed.New(deed.Options{
+		Store:  storetest.NewMemory(clock),
+		Clock:  clock,
+		Policy: deed.FixedPolicy{},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return rt
+}
+
+// The second call with the same key is answered from the record.
+func ExampleRuntime_Do() {
+	rt := exampleRuntime()
+	defer rt.Close(context.Background())
+
+	refund := func(context.Context, deed.Attempt) (deed.Receipt, error) {
+		fmt.Println("the provider is called")
+		return deed.Receipt{RemoteSystem: "payments", RemoteID: "re_1"}, nil
+	}
+	call := deed.Call{
+		Principal: deed.Principal{Tenant: "acme", Actor: "support", Rights: []deed.Right{deed.RightCall}},
+		Tool:      "payments/refund",
+		Key:       deed.OperationKey("refund:order-1042:first"),
+		Arguments: []byte(`{"order_id":"1042","amount":12}`),
+	}
+	for range 2 {
+		answer, err := rt.Do(context.Background(), call, refund)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(answer.Decision, answer.Operation.Receipt().RemoteID)
+	}
+	// Output:
+	// the provider is called
+	// execute re_1
+	// replay re_1
+}
+
+// An outcome that nobody knows holds the key, and every other key for the
+// same effect, until a person or evidence settles it.
+func ExampleRuntime_Resolve() {
+	rt := exampleRuntime()
+	defer rt.Close(context.Background())
+	ctx := context.Background()
+
+	call := deed.Call{
+		Principal: deed.Principal{Tenant: "acme", Actor: "support", Rights: []deed.Right{deed.RightCall}},
+		Tool:      "mail/send",
+		Key:       deed.OperationKey("welcome-mail:user-77"),
+		Arguments: []byte(`{"to":"user-77"}`),
+	}
+	answer, _ := rt.Do(ctx, call, func(context.Context, deed.Attempt) (deed.Receipt, error) {
+		return deed.Receipt{}, fmt.Errorf("connection reset after the last byte")
+	})
+	fmt.Println(answer.Operation.Status)
+
+	person := deed.Principal{Tenant: "acme", Actor: "ana", Rights: []deed.Right{deed.RightRead, deed.RightResolve}}
+	_, err := rt.Resolve(ctx, person, answer.Operation.ID, deed.Resolution{
+		Outcome: deed.ResolveCommitted, RemoteIDs: []string{"msg-9"}, Reason: "it is in the sent folder",
+	})
+	if err != nil {
+		panic(err)
+	}
+	again, _ := rt.Do(ctx, call, nil)
+	fmt.Println(again.Decision, again.Operation.Receipt().EstablishedBy)
+	// Output:
+	// uncertain
+	// replay operator:ana
+}
