@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/deed-run/deed"
-	"github.com/deed-run/deed/storetest"
 	"github.com/deed-run/deed/telemetry"
 	"github.com/google/go-cmp/cmp"
 )
@@ -88,10 +87,7 @@ func TestATwinsKeyIsNotShownAsTheCalls(t *testing.T) {
 }
 
 func TestAnOldAttemptIsForgottenAndFoundInTheRecord(t *testing.T) {
-	clock := storetest.NewClock(start())
-	ledger := &tracing{Store: storetest.NewMemory(clock)}
-	r := rigOver(t, clock, ledger, telemetry.Options{})
-	ledger.observer = r.observer
+	r := newRig(t, telemetry.Options{})
 	rule := r.policy["pay/refund"]
 	rule.Rate, rule.Repeat = deed.Limit{N: 1 << 20, Per: 1}, deed.Limit{N: 1 << 20, Per: 1}
 	r.policy["pay/refund"] = rule

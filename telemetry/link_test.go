@@ -35,25 +35,6 @@ func (r *rig) linksTo(span tracetest.SpanStub, want trace.SpanContext) {
 	}
 }
 
-// tracing keeps the trace context of the call that begins an operation with
-// it, as the Runtime does.
-type tracing struct {
-	deed.Store
-	observer *telemetry.Observer
-}
-
-func (s *tracing) Transact(ctx context.Context, scope deed.Scope, change func(deed.View) (deed.Change, error)) (deed.View, error) {
-	return s.Store.Transact(ctx, scope, func(view deed.View) (deed.Change, error) {
-		c, err := change(view)
-		for _, op := range c.Put {
-			if view.Operation == nil && op.Meta[telemetry.MetaTraceparent] == "" {
-				op.Meta = map[string]string{telemetry.MetaTraceparent: s.observer.Traceparent(ctx)}
-			}
-		}
-		return c, err
-	})
-}
-
 func TestAReplayLinksToTheSpanThatExecuted(t *testing.T) {
 	ctx := context.Background()
 	call := callOf("pay/refund", "refund-order-1001", `{"order":1001}`)
@@ -83,9 +64,8 @@ func TestAReplayLinksToTheSpanThatExecuted(t *testing.T) {
 
 	t.Run("in another process over the same ledger", func(t *testing.T) {
 		clock := storetest.NewClock(start())
-		ledger := &tracing{Store: storetest.NewMemory(clock)}
+		ledger := storetest.NewMemory(clock)
 		first := rigOver(t, clock, ledger, telemetry.Options{})
-		ledger.observer = first.observer
 		first.run(ctx, call, success("re_1"))
 		executed := first.only()
 		second := rigOver(t, clock, ledger, telemetry.Options{})
@@ -96,7 +76,7 @@ func TestAReplayLinksToTheSpanThatExecuted(t *testing.T) {
 	t.Run("not to what a record has in place of a trace context", func(t *testing.T) {
 		r := newRig(t, telemetry.Options{})
 		answer := deed.Answer{Decision: deed.Replay, Operation: &deed.Operation{
-			ID: "op_1", Meta: map[string]string{telemetry.MetaTraceparent: "00-nonsense"},
+			ID: "op_1", Meta: map[string]string{deed.MetaTraceparent: "00-nonsense"},
 		}}
 		r.observer.CallAnswered(r.observer.CallStarted(ctx, call), call, answer)
 		if links := r.only().Links; len(links) != 0 {

@@ -27,7 +27,10 @@ type Observer struct {
 	proposals recent[deed.OperationID, time.Time]
 }
 
-var _ deed.Observer = (*Observer)(nil)
+var (
+	_ deed.Observer = (*Observer)(nil)
+	_ deed.Tracer   = (*Observer)(nil)
+)
 
 // NewObserver returns an Observer over the program's own providers.
 func NewObserver(traces trace.TracerProvider, metrics metric.MeterProvider, opts Options) *Observer {

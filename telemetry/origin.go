@@ -10,16 +10,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// MetaTraceparent is the entry of an Operation's Meta with the trace context
-// of the call that began it (W3C Trace Context, section 3.2).
-const MetaTraceparent = "traceparent"
-
 // Traceparent returns the trace context of the call in ctx, to be kept with
 // the operation that it begins, or "" if there is none.
 func (o *Observer) Traceparent(ctx context.Context) string {
 	meta := map[string]string{}
 	propagation.TraceContext{}.Inject(ctx, propagation.MapCarrier(meta))
-	return meta[MetaTraceparent]
+	return meta[deed.MetaTraceparent]
 }
 
 // origin is the span that an answered call is linked to: that of the attempt
@@ -42,7 +38,7 @@ func (o *Observer) origin(f *flight, answer deed.Answer) trace.SpanContext {
 			return d.span
 		}
 	}
-	recorded := parse(op.Meta[MetaTraceparent])
+	recorded := parse(op.Meta[deed.MetaTraceparent])
 	if recorded.SpanID() == own.SpanID() {
 		return trace.SpanContext{}
 	}
@@ -51,6 +47,6 @@ func (o *Observer) origin(f *flight, answer deed.Answer) trace.SpanContext {
 
 // parse reads a traceparent; the zero context if it is none.
 func parse(traceparent string) trace.SpanContext {
-	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{MetaTraceparent: traceparent})
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{deed.MetaTraceparent: traceparent})
 	return trace.SpanContextFromContext(ctx)
 }

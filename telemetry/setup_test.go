@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
@@ -16,15 +15,9 @@ import (
 	"github.com/deed-run/deed/telemetry"
 )
 
-// environ gives the test an environment with these OTEL variables only.
+// environ sets the only OTEL variables that the test has.
 func environ(t *testing.T, variables map[string]string) {
 	t.Helper()
-	for _, entry := range os.Environ() {
-		name, _, _ := strings.Cut(entry, "=")
-		if strings.HasPrefix(name, "OTEL_") {
-			t.Setenv(name, "")
-		}
-	}
 	for name, value := range variables {
 		t.Setenv(name, value)
 	}
