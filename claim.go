@@ -137,7 +137,7 @@ func (c *claim) prepare(ctx context.Context) (Answer, bool) {
 		return c.denial(ctx, ReasonBadArguments, err.Error()), true
 	}
 	c.fingerprints = map[Digest]Fingerprint{c.ruled.rules: fingerprint}
-	pick := pickWith(c.ruled.program)
+	pick := c.ruled.program.Fact
 	c.matter = matterOf(c.rule.Matter, c.call.Arguments, pick)
 	if err := rt.activate(ctx, c.rule, c.ruled); err != nil {
 		return rt.storeFailed(c, err), true

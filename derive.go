@@ -51,19 +51,8 @@ func (rt *Runtime) secret(ctx context.Context, name string) ([]byte, error) {
 // of the HMAC.
 const derivedKeyLength = 26
 
-// picker reads an argument by pointer as the fingerprint rules see it; what
-// the rules leave out is read raw.
+// picker reads a fact about the effect by pointer.
 type picker func(arguments []byte, pointer string) (canonical []byte, found bool, err error)
-
-func pickWith(program *canon.Program) picker {
-	return func(arguments []byte, pointer string) ([]byte, bool, error) {
-		value, found, err := program.Pick(arguments, pointer)
-		if err == nil && !found {
-			value, found, err = canon.Pick(arguments, pointer)
-		}
-		return value, found && string(value) != "null", err
-	}
-}
 
 // deriveKey names an operation after declared facts: an HMAC over the
 // canonical list of named parts, so that keys cannot be guessed from the

@@ -134,6 +134,23 @@ func TestDerivedKeys(t *testing.T) {
 	}
 }
 
+func TestDerivedKeysAreMadeOfNormalisedParts(t *testing.T) {
+	b := newBench(t, func(rule *deed.Rule) {
+		rule.Key = deed.KeyRule{From: []string{"tenant", "/to"}}
+		rule.Fingerprint = deed.FingerprintRules{Normalize: map[string][]string{"/to": {"email_domain"}}}
+		rule.Matter = []string{"/to"}
+	})
+	call := keyed("1")
+	call.Arguments = []byte(`{"to":"ana@X.example"}`)
+	b.want(b.do(call), deed.Execute, "", 1)
+	call.Arguments = []byte(`{"to":"ana@x.example"}`)
+	answer := b.do(call)
+	b.want(answer, deed.Replay, deed.ReasonStored, 1)
+	if answer.Operation.Matter != `["ana@x.example"]` {
+		t.Errorf("matter %s", answer.Operation.Matter)
+	}
+}
+
 func TestCorrectedArgumentsOpenTheNextGeneration(t *testing.T) {
 	b := newBench(t, derived)
 	_, grant := b.claim(b.rt, inRun("R1", "-5"))

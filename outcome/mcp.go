@@ -99,7 +99,7 @@ func lenient(result []byte) []byte {
 
 func (r Rules) refused(text string, isError bool) (deed.Outcome, bool) {
 	for _, f := range r.Failed {
-		if (isError || f.AnyResult) && f.Text.MatchString(text) {
+		if (isError || f.AnyResult) && f.matches(text, nil) {
 			return deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: f.Final, RetryAfter: f.RetryAfter}, true
 		}
 	}
@@ -128,7 +128,7 @@ func mcpError(answer MCPAnswer, rules Rules) deed.Outcome {
 	code, _ := e.Code.Int64()
 	refused := deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true, Message: e.Message}
 	for _, f := range rules.Failed {
-		if f.Text.MatchString(e.Message) {
+		if n := int(code); f.matches(e.Message, &n) {
 			refused.Final, refused.RetryAfter = f.Final, f.RetryAfter
 			return refused
 		}

@@ -18,7 +18,10 @@ type Rules struct {
 
 // Failed says that an answer whose text matches was a definite refusal.
 type Failed struct {
+	// Text matches the error's text, Code the code of a JSON-RPC error; what is
+	// nil matches everything, and a rule with neither matches nothing.
 	Text *regexp.Regexp
+	Code *int
 	// Final: the same call will be refused again.
 	Final bool
 	// AnyResult extends the rule to results that are not marked as errors (`on: any`).
@@ -56,4 +59,16 @@ var refusals = []*regexp.Regexp{
 	regexp.MustCompile(`^(Error: )?Access denied - path outside allowed directories`),
 	regexp.MustCompile(`^(Error: )?Parent directory does not exist: `),
 	regexp.MustCompile(`^(MCP error -3260[12]: )?(Unknown tool: |Tool [A-Za-z0-9_.-]+ (not found|disabled)$)`),
+}
+
+// matches reports whether the rule is about this text and code; a result has no
+// code, so a rule that names one is not about results.
+func (f Failed) matches(text string, code *int) bool {
+	if f.Text == nil && f.Code == nil {
+		return false
+	}
+	if f.Code != nil && (code == nil || *code != *f.Code) {
+		return false
+	}
+	return f.Text == nil || f.Text.MatchString(text)
 }

@@ -92,12 +92,12 @@ func Explain(config *Config, tool deed.Tool, arguments []byte) (Explanation, err
 		return refuse(deed.ReasonBadArguments, plain(err))
 	}
 	e.Canonical, e.Fingerprint = string(canonical), deed.Fingerprint(fingerprint)
-	if matter := matterOf(rule.Matter, effect); matter != nil && rule.Mutates() {
+	if matter := matterOf(program, rule.Matter, effect); matter != nil && rule.Mutates() {
 		e.Matter = matter
 	}
 	principal := deed.Principal{Tenant: config.Tenant, Actor: config.Actor}
 	if rule.Mutates() {
-		missing, err := e.fillParts(rule, principal, effect)
+		missing, err := e.fillParts(program, rule, principal, effect)
 		if err != nil {
 			return refuse(deed.ReasonBadArguments, plain(err))
 		}
@@ -125,7 +125,7 @@ func explainKey(rule deed.Rule) KeyExplanation {
 
 // fillParts adds the parts of a derived key and names the first that is
 // missing.
-func (e *Explanation) fillParts(rule deed.Rule, principal deed.Principal, arguments []byte) (missing string, err error) {
+func (e *Explanation) fillParts(program *canon.Program, rule deed.Rule, principal deed.Principal, arguments []byte) (missing string, err error) {
 	for _, name := range rule.Key.From {
 		part := KeyPart{Name: name, Value: json.RawMessage("null")}
 		switch {
@@ -136,9 +136,9 @@ func (e *Explanation) fillParts(rule deed.Rule, principal deed.Principal, argume
 		case name == "tool":
 			part.Value, err = json.Marshal(rule.Tool)
 		case !strings.HasPrefix(name, "meta."):
-			value, found, wrong := canon.Pick(arguments, name)
+			value, found, wrong := program.Fact(arguments, name)
 			err = wrong
-			if found && string(value) != "null" {
+			if found {
 				part.Value = value
 			} else if missing == "" {
 				missing = name
@@ -167,13 +167,13 @@ func withoutKey(arguments []byte, own string) ([]byte, error) {
 
 // matterOf is the canonical list of the values at the pointers, nil when one of
 // them is missing.
-func matterOf(pointers []string, arguments []byte) json.RawMessage {
+func matterOf(program *canon.Program, pointers []string, arguments []byte) json.RawMessage {
 	if len(pointers) == 0 {
 		return nil
 	}
 	list := []byte{'['}
 	for i, pointer := range pointers {
-		value, found, err := canon.Pick(arguments, pointer)
+		value, found, err := program.Fact(arguments, pointer)
 		if err != nil || !found {
 			return nil
 		}

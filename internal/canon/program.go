@@ -86,6 +86,17 @@ func (p *Program) Pick(args []byte, pointer string) (canonical []byte, found boo
 	return pickFrom(&root, at, p.numbers)
 }
 
+// Fact is Pick, except that what the rules leave out of the effect is read from
+// the raw arguments, and a null counts as missing: the value of a part of a
+// derived key, or of a matter.
+func (p *Program) Fact(args []byte, pointer string) (canonical []byte, found bool, err error) {
+	canonical, found, err = p.Pick(args, pointer)
+	if err == nil && !found {
+		canonical, found, err = Pick(args, pointer)
+	}
+	return canonical, found && string(canonical) != "null", err
+}
+
 func (p *Program) appendCanonical(dst []byte, tool string, args []byte) ([]byte, *Error) {
 	if !utf8.ValidString(tool) {
 		return nil, &Error{Code: CodeInvalidUTF8, Detail: "the tool name is not UTF-8: use the name the upstream lists"}
