@@ -4,9 +4,9 @@ package realservers_test
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -63,20 +63,26 @@ func text(t *testing.T, result *mcp.CallToolResult) string {
 // command line goes into a configuration file, as people keep it.
 func inspect(t *testing.T, line []string, e effect, arguments map[string]any) map[string]any {
 	t.Helper()
+	folder := t.TempDir()
+	// Inspector 0.15.0 takes a `--` among a server's arguments for its own, so
+	// the command line goes into a shell script.
+	var script strings.Builder
+	script.WriteString("exec")
+	for _, word := range line {
+		script.WriteString(" '" + word + "'")
+	}
+	write(t, folder, "server.sh", script.String())
 	configuration := map[string]any{"mcpServers": map[string]any{
-		e.server: map[string]any{"command": line[0], "args": line[1:]},
+		e.server: map[string]any{"command": "sh", "args": []string{filepath.Join(folder, "server.sh")}},
 	}}
 	data, err := json.Marshal(configuration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, folder, "mcp.json", string(data))
 	command := exec.CommandContext(t.Context(), installed.Node(t),
 		installed.Script(t, "@modelcontextprotocol", "inspector", "cli", "build", "cli.js"),
-		"--cli", "--config", file, "--server", e.server, "--method", "tools/call", "--tool-name", e.tool)
+		"--cli", "--config", filepath.Join(folder, "mcp.json"), "--server", e.server, "--method", "tools/call", "--tool-name", e.tool)
 	for name, value := range arguments {
 		command.Args = append(command.Args, "--tool-arg", name+"="+toolArgument(t, value))
 	}
