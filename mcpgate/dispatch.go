@@ -23,14 +23,20 @@ type attempt struct {
 
 	replies chan Reply
 	moved   chan struct{}
-	answers chan deed.Answer // buffered: nobody may be listening
+	answers chan ended // buffered: nobody may be listening
+}
+
+// ended is how an attempt was settled, and the upstream's reply where there was a whole one.
+type ended struct {
+	answer deed.Answer
+	reply  Message
 }
 
 // dispatch sends the snapshot once and settles what comes of it. The channel yields the first answer.
-func (g *Gate) dispatch(ctx context.Context, c *ToolCall, d *described, r request, grant *deed.Grant, beat *heartbeat) <-chan deed.Answer {
+func (g *Gate) dispatch(ctx context.Context, c *ToolCall, d *described, r request, grant *deed.Grant, beat *heartbeat) <-chan ended {
 	a := &attempt{
 		gate: g, call: c, tool: d, r: r, grant: grant, beat: beat,
-		replies: make(chan Reply, 1), moved: make(chan struct{}, 1), answers: make(chan deed.Answer, 1),
+		replies: make(chan Reply, 1), moved: make(chan struct{}, 1), answers: make(chan ended, 1),
 	}
 	g.work.Add(1)
 	c.Session.work.Add(1)
@@ -49,12 +55,12 @@ func (a *attempt) run(ctx context.Context) {
 	err := a.call.Session.Link.Ready(ready)
 	stop()
 	if err != nil {
-		a.settle(ctx, outcome.Lost(true, err.Error()))
+		a.settle(ctx, Message{}, outcome.Lost(true, err.Error()))
 		return
 	}
 	m, err := a.message()
 	if err != nil {
-		a.settle(ctx, outcome.Lost(true, err.Error()))
+		a.settle(ctx, Message{}, outcome.Lost(true, err.Error()))
 		return
 	}
 	a.call.Session.Link.Send(ctx, &Exchange{
@@ -107,9 +113,9 @@ func (a *attempt) wait(ctx context.Context) {
 			idle = clock.After(quiet)
 			continue
 		case <-idle:
-			a.settle(ctx, outcome.Lost(false, fmt.Sprintf("no answer and no progress within %s", quiet)))
+			a.settle(ctx, Message{}, outcome.Lost(false, fmt.Sprintf("no answer and no progress within %s", quiet)))
 		case <-hard:
-			a.settle(ctx, outcome.Lost(false, fmt.Sprintf("no answer within %s", orDefault(rule.TimeoutHard, time.Hour))))
+			a.settle(ctx, Message{}, outcome.Lost(false, fmt.Sprintf("no answer within %s", orDefault(rule.TimeoutHard, time.Hour))))
 		}
 		break
 	}
@@ -122,20 +128,20 @@ func (a *attempt) wait(ctx context.Context) {
 
 func (a *attempt) reply(ctx context.Context, r Reply) {
 	out := a.gate.classify(a.grant.Rule.Tool, r)
-	a.settle(ctx, out)
+	a.settle(ctx, r.Message, out)
 	if out.Kind == deed.OutcomeTask {
 		a.follow(ctx, out)
 	}
 }
 
-func (a *attempt) settle(ctx context.Context, out deed.Outcome) {
+func (a *attempt) settle(ctx context.Context, reply Message, out deed.Outcome) {
 	answer, err := a.gate.ledger.Settle(ctx, a.grant, out)
 	if err != nil {
 		answer = a.grant.Answer()
 		answer.Decision, answer.Reason, answer.Text = deed.Uncertain, deed.ReasonOutcomeUnknown, err.Error()
 	}
 	select {
-	case a.answers <- answer:
+	case a.answers <- ended{answer, reply}:
 	default:
 	}
 }

@@ -66,6 +66,7 @@ type Gate struct {
 	prefix  string
 	serial  atomic.Uint64
 	catalog catalog
+	asked   questions
 	work    sync.WaitGroup
 	logged  sync.Map // texts already logged
 	shadow  sync.Map // upstreams that have a deed_operations of their own

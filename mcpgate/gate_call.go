@@ -125,14 +125,39 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	if grant != nil {
 		done := g.dispatch(ctx, c, d, r, grant, beat)
 		select {
-		case answer = <-done:
+		case ended := <-done:
+			if negotiation(ended.reply) || call.Continuation != nil && ended.reply.Error != nil {
+				return replyTo(m, ended.reply), nil
+			}
+			answer = ended.answer
 		case <-g.clock.After(orDefault(d.rule.AnswerWithin, 50*time.Second) - g.clock.Now().Sub(arrived)):
 			answer = stillRunning(grant)
 		case <-ctx.Done():
 			return ErrorMessage(m.ID, codeInternal, "tools/call: the caller left; the operation goes on"), nil
 		}
 	}
+	g.asked.ask(s.Principal, d.rule.Tool, answer, r.arguments)
 	return g.render(m, s, d, answer, true), func() { g.ledger.Delivered(context.WithoutCancel(ctx), answer) }
+}
+
+// negotiation reports whether a reply is an error by which MCP itself asks the client's program for something, such as a capability
+// (-32021) or a visit to a URL (-32042): its code and data mean something to that program, and prose would hide them. So do errors about the
+// answers to a question, which the program gave. The attempt is settled like any other.
+func negotiation(reply Message) bool {
+	code, ok := rawjson.Get(reply.Error, "code")
+	if !ok {
+		return false
+	}
+	n, err := json.Number(code).Int64()
+	return err == nil && n <= -32020 && n >= -32099
+}
+
+// replyTo gives a reply of the upstream to the gateway's own request the id of the client's.
+func replyTo(m, reply Message) Message {
+	if out, err := reply.With("id", m.ID); err == nil {
+		return out
+	}
+	return ErrorMessage(m.ID, codeInternal, "tools/call: the upstream's error cannot be passed on")
 }
 
 // newCall is what the Runtime is asked.
@@ -153,6 +178,7 @@ func (g *Gate) newCall(c *ToolCall, d *described, r request) (deed.Call, error) 
 	inputs, hasInputs := rawjson.Get(c.Message.Params, "inputResponses")
 	if hasState || hasInputs {
 		call.Continuation = &deed.Continuation{State: state, Inputs: inputs}
+		call.Carriers = g.asked.carrier(call)
 	}
 	return call, nil
 }

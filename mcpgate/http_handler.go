@@ -147,7 +147,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, name string, upst
 		out.abandon()
 	}
 	s.leave(out)
-	if m.Method == "initialize" && out.failed() || out.status() == http.StatusNotFound && s.ID != "" && remote && !modern {
+	lost := m.Method == "initialize" && out.failed() || remote && out.status() == http.StatusNotFound
+	if lost && s.ID != "" {
 		h.end(s)
 	}
 }

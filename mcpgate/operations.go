@@ -90,6 +90,9 @@ func (g *Gate) operations(ctx context.Context, c *ToolCall) Message {
 	if with, err := rawjson.Set(result, json.RawMessage(body), "structuredContent"); err == nil {
 		result = with
 	}
+	if modernVersion(m, c.Header) != "" {
+		result, _ = rawjson.Set(result, []byte(`"complete"`), "resultType")
+	}
 	return ResultMessage(m.ID, result)
 }
 

@@ -116,6 +116,12 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 	default:
 		result = textResult(true, p.Text, jsonText(blockOf(a, p)))
 	}
+	if _, typed := rawjson.Get(result, "resultType"); !typed && modernVersion(m, nil) != "" {
+		// MCP 2026-07-28 requires it of every result; a stored one of that era has it already.
+		if with, err := rawjson.Set(result, []byte(`"complete"`), "resultType"); err == nil {
+			result = with
+		}
+	}
 	note, err := json.Marshal(noteOf(a))
 	if err == nil {
 		if with, err := rawjson.Set(result, note, "_meta", metaOperation); err == nil {

@@ -23,12 +23,12 @@ func (a *attempt) follow(ctx context.Context, handle deed.Outcome) {
 		select {
 		case <-clock.After(pause):
 		case <-end:
-			a.settle(ctx, outcome.Lost(false, "the task did not end in time"))
+			a.settle(ctx, Message{}, outcome.Lost(false, "the task did not end in time"))
 			return
 		}
 		r := a.ask(ctx, "tasks/get", handle.TaskID)
 		if r.Message.Result == nil {
-			a.settle(ctx, outcome.Lost(false, fmt.Sprintf("the task cannot be read: %v %s", r.Err, r.Message.Error)))
+			a.settle(ctx, Message{}, outcome.Lost(false, fmt.Sprintf("the task cannot be read: %v %s", r.Err, r.Message.Error)))
 			return
 		}
 		status, _ := rawjson.Text(r.Message.Result, "status")
@@ -37,11 +37,11 @@ func (a *attempt) follow(ctx context.Context, handle deed.Outcome) {
 			pause = taskPause(r.Message.Result)
 			continue
 		case "completed":
-			a.settle(ctx, a.completed(ctx, handle.TaskID, r, extension))
+			a.settle(ctx, Message{}, a.completed(ctx, handle.TaskID, r, extension))
 		default:
 			// A failed or cancelled task may have done part of its work before it ended.
 			text, _ := rawjson.Text(r.Message.Result, "statusMessage")
-			a.settle(ctx, outcome.Lost(false, "the task ended as "+status+": "+text))
+			a.settle(ctx, Message{}, outcome.Lost(false, "the task ended as "+status+": "+text))
 		}
 		return
 	}

@@ -1,0 +1,70 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"sync"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/mcpgate/internal/rawjson"
+)
+
+// questions remembers which operation a question without a key belongs to. A keyless call has a random identity that its client does not
+// know, and MCP wants the answer in a call that looks like a new one; what ties them is the requestState and the arguments. It is kept in
+// memory: after a restart such an answer finds nothing and the operation stays as it is.
+type questions struct {
+	mu    sync.Mutex
+	open  map[[32]byte]string
+	order [][32]byte
+}
+
+// maxQuestions bounds what is remembered.
+const maxQuestions = 10000
+
+func questionName(who deed.Principal, tool deed.Tool, state, arguments json.RawMessage) [32]byte {
+	h := sha256.New()
+	for _, part := range [][]byte{[]byte(who.Tenant), []byte(who.Actor), []byte(tool), state, arguments} {
+		sum := sha256.Sum256(part)
+		h.Write(sum[:])
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// ask notes the identity behind a question that goes to a client without a key.
+func (q *questions) ask(who deed.Principal, tool deed.Tool, answer deed.Answer, arguments json.RawMessage) {
+	op := answer.Operation
+	if op == nil || op.Key.Provenance != deed.ProvenanceNone || answer.Effective != deed.StatusAwaitingInput {
+		return
+	}
+	state, _ := rawjson.Get(answer.Result, "requestState")
+	name := questionName(who, tool, state, arguments)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open == nil {
+		q.open = map[[32]byte]string{}
+	}
+	if _, known := q.open[name]; !known {
+		q.order = append(q.order, name)
+	}
+	q.open[name] = op.Key.Text
+	for len(q.order) > maxQuestions {
+		delete(q.open, q.order[0])
+		q.order = q.order[1:]
+	}
+}
+
+// carrier returns the identity that a keyless answer belongs to.
+func (q *questions) carrier(call deed.Call) []deed.Carrier {
+	if call.Continuation == nil || len(call.Carriers) > 0 {
+		return call.Carriers
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	text, ok := q.open[questionName(call.Principal, call.Tool, call.Continuation.State, call.Arguments)]
+	if !ok {
+		return nil
+	}
+	return []deed.Carrier{{Provenance: deed.ProvenanceModel, Identity: deed.OperationKey(text), Name: "requestState"}}
+}
