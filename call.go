@@ -2,7 +2,10 @@
 
 package deed
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Call is one request to run a tool.
 type Call struct {
@@ -143,9 +146,11 @@ type Grant struct {
 	Unrecorded bool
 	Rule       Rule
 
-	call    Call
-	answer  Answer
-	nonce   string
-	begun   stopwatch
-	started time.Time
+	// observed carries what the Observer put into the context of the call.
+	observed context.Context
+	call     Call
+	answer   Answer
+	nonce    string
+	begun    stopwatch
+	started  time.Time
 }

@@ -30,6 +30,7 @@ func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error)
 	}
 	answer, grant, err := c.run(ctx)
 	if err != nil {
+		rt.observer.CallAnswered(ctx, call, Answer{Principal: call.Principal, Rule: c.rule, At: rt.clock.Now()})
 		return Answer{}, nil, err
 	}
 	answer.Principal, answer.Rule, answer.At = call.Principal, c.rule, rt.clock.Now()
@@ -39,6 +40,7 @@ func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error)
 	}
 	if grant != nil {
 		grant.Rule, grant.call, grant.answer = c.rule, call, answer
+		grant.observed = context.WithoutCancel(ctx)
 		grant.begun = startWatch(rt.clock)
 		return answer, grant, nil
 	}

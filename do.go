@@ -38,7 +38,7 @@ func (rt *Runtime) Do(ctx context.Context, call Call, fn func(ctx context.Contex
 	rt.running.Add(1)
 	go func() {
 		defer rt.running.Done()
-		running, cancel := context.WithTimeout(context.WithoutCancel(ctx), grant.Rule.TimeoutHard)
+		running, cancel := context.WithTimeout(grant.observed, grant.Rule.TimeoutHard)
 		defer cancel()
 		answer, err := rt.Settle(running, grant, perform(running, grant, fn))
 		if err != nil {

@@ -10,7 +10,9 @@ type Observer interface {
 	// CallStarted is called when a call arrives; the context it returns is
 	// handed to the other methods and to the function of [Runtime.Do].
 	CallStarted(ctx context.Context, call Call) context.Context
-	// CallAnswered is called once per call with what it was told.
+	// CallAnswered is called once per call with what it was told, and once more
+	// for each later settlement of its attempt. A caller that left while it
+	// waited was told nothing: then the answer has no decision.
 	CallAnswered(ctx context.Context, call Call, answer Answer)
 	// Recorded is called for each event after it is durable or queued.
 	Recorded(ctx context.Context, event Event)

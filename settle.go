@@ -15,10 +15,10 @@ import (
 // ledger cannot be reached, the answer is uncertain and the Runtime keeps
 // trying until it is closed.
 //
-// Settling does not depend on the caller: ctx carries values, its
-// cancellation is ignored.
-func (rt *Runtime) Settle(ctx context.Context, g *Grant, out Outcome) (Answer, error) {
-	ctx = context.WithoutCancel(ctx)
+// Settling does not depend on the caller's context: it goes on under the values
+// that the call came with, uncancelled.
+func (rt *Runtime) Settle(_ context.Context, g *Grant, out Outcome) (Answer, error) {
+	ctx := g.observed
 	answer := g.answer
 	answer.At = rt.clock.Now()
 	if g.Unrecorded {
