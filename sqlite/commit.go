@@ -20,6 +20,9 @@ type committer struct {
 	watches *watches
 	// conn is nil after a failure that it did not survive.
 	conn *connection
+	// suspect is set when the log may end in frames that never reached the
+	// disk.
+	suspect bool
 	// until is when waiting for the locks of other processes ends.
 	until time.Time
 	// behind is the number of pages in the write-ahead log.
@@ -100,7 +103,7 @@ func (c *committer) try(jobs []*job) (culprit *job, err error) {
 		}
 	}
 	if err := c.conn.use(stmtCommit).run(); err != nil {
-		return nil, c.commitFailed(jobs, err)
+		return nil, c.commitFailed(err)
 	}
 	return nil, nil
 }
@@ -120,13 +123,16 @@ func (c *committer) runOne(j *job) (err error) {
 // begin opens the transaction and checks that the ledger is still of a
 // version that this program may write.
 func (c *committer) begin() error {
-	c.until = time.Now().Add(patience)
+	c.until = time.Now().Add(c.place.patience)
 	if c.conn == nil {
 		conn, err := c.place.writer()
 		if err != nil {
 			return err
 		}
 		c.adopt(conn)
+	}
+	if err := c.distrust(); err != nil {
+		return err
 	}
 	if err := c.conn.use(stmtBegin).run(); err != nil {
 		c.abandon(err)
@@ -161,66 +167,56 @@ func (c *committer) rollback(why error) error {
 // abandon drops a connection that cannot be trusted any more.
 func (c *committer) abandon(why error) {
 	if broken(why) {
-		c.conn.shut()
-		c.conn = nil
+		c.drop()
 	}
 }
 
-// commitFailed finds out what became of a commit that returned an error. The
-// log may hold the whole transaction all the same, unsynced: a later recovery
-// would bring it back. An empty write on a fresh connection puts something
-// else in its place, after which one look tells.
-func (c *committer) commitFailed(jobs []*job, why error) error {
-	c.rollback(nil)
-	if !errors.Is(why, sqlite3.IOERR) {
-		return why
-	}
+func (c *committer) drop() {
 	if c.conn != nil {
 		c.conn.shut()
 		c.conn = nil
 	}
-	there, err := c.overwrite(jobs)
-	if err != nil {
-		return fmt.Errorf("%w: %w", deed.ErrCommitUnknown, why)
+}
+
+// commitFailed makes sure of what became of a commit that returned an error.
+// The log may hold the whole transaction all the same, unsynced, and a later
+// recovery would bring it back. The connection still knows where the log
+// ended: another write there replaces it, after which it is certainly gone.
+func (c *committer) commitFailed(why error) error {
+	if err := c.rollback(nil); err != nil || !errors.Is(why, sqlite3.IOERR) {
+		return why
 	}
-	if there {
-		return nil
+	if err := c.overwrite(); err != nil {
+		c.drop()
+		c.suspect = true
+		return fmt.Errorf("%w: %w", deed.ErrCommitUnknown, why)
 	}
 	return why
 }
 
-// overwrite commits a write that changes nothing and reports whether the jobs
-// are in the ledger.
-func (c *committer) overwrite(jobs []*job) (there bool, err error) {
-	if err := c.begin(); err != nil {
-		return false, err
+// overwrite commits a write without meaning.
+func (c *committer) overwrite() error {
+	if err := c.conn.use(stmtBegin).run(); err != nil {
+		return err
 	}
 	if err := c.conn.use(stmtTouch).run(); err != nil {
-		return false, c.rollback(err)
+		return c.rollback(err)
 	}
-	there, err = c.witnessed(jobs)
-	if err != nil {
-		return false, c.rollback(err)
-	}
-	if err := c.conn.use(stmtCommit).run(); err != nil {
-		return false, c.rollback(err)
-	}
-	return there, nil
+	return c.conn.use(stmtCommit).run()
 }
 
-// witnessed looks for the first operation that the jobs put: all or nothing
-// of a transaction is there.
-func (c *committer) witnessed(jobs []*job) (bool, error) {
-	for _, j := range jobs {
-		if j.err != nil {
-			continue
-		}
-		for _, op := range j.put {
-			version, there, err := readVersion(c.conn, op.Tenant, op.ID)
-			return there && version >= op.Version && op.Version > 0, err
-		}
+// distrust empties the log into the file before anything is added to it: after
+// a sync has failed, the next one may succeed without what was before it.
+func (c *committer) distrust() error {
+	if !c.suspect {
+		return nil
 	}
-	return false, nil
+	if _, _, err := c.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err != nil {
+		c.abandon(err)
+		return err
+	}
+	c.suspect = false
+	return nil
 }
 
 // tell wakes those who watch what was written.
@@ -238,23 +234,16 @@ func (c *committer) tell(jobs []*job) {
 	}
 }
 
-const (
-	// checkpointAt is the length of the write-ahead log, in pages, from which
-	// it is copied into the file after a commit.
-	checkpointAt = 1000
-	// restartAt is the length at which new readers are kept waiting for the
-	// moment that it takes to start the log anew.
-	restartAt = 16000
-)
-
-// checkpoint copies the log into the file. Its failure loses nothing: the log
-// stays.
+// checkpoint copies the log into the file once it is long. When it has grown
+// to many times that length, because there was always a reader in it, new
+// readers are kept waiting for the moment that it takes to start it anew. A
+// failure loses nothing: the log stays.
 func (c *committer) checkpoint() {
-	if c.conn == nil || c.behind < checkpointAt {
+	if c.conn == nil || c.behind < c.place.checkpointPages {
 		return
 	}
 	mode := sqlite3.CHECKPOINT_PASSIVE
-	if c.behind >= restartAt {
+	if c.behind >= 16*c.place.checkpointPages {
 		mode = sqlite3.CHECKPOINT_RESTART
 	}
 	c.until = time.Now().Add(100 * time.Millisecond)

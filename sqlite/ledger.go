@@ -37,7 +37,7 @@ var _ deed.Store = (*Ledger)(nil)
 // Close the ledger to make batched events durable and stop its goroutines.
 func Open(ctx context.Context, path string, options Options) (*Ledger, error) {
 	options = options.withDefaults()
-	place := location{path: path, vfs: options.VFS}
+	place := locate(path, options)
 	first, err := place.prepare(ctx)
 	if err != nil {
 		return nil, err

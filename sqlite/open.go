@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -17,8 +18,14 @@ import (
 
 // location is where a ledger lives and how its connections are opened.
 type location struct {
-	path string
-	vfs  string
+	path            string
+	vfs             string
+	patience        time.Duration
+	checkpointPages int
+}
+
+func locate(path string, options Options) location {
+	return location{path: path, vfs: options.VFS, patience: options.Patience, checkpointPages: options.CheckpointPages}
 }
 
 // prepare creates or checks the file, brings its schema up to date, and
@@ -38,7 +45,7 @@ func (p location) prepare(ctx context.Context) (*connection, error) {
 		conn.shut()
 		return nil, p.openError(err)
 	}
-	if err := configureWriter(conn); err != nil {
+	if err := p.configureWriter(conn); err != nil {
 		conn.shut()
 		return nil, p.openError(err)
 	}
@@ -70,36 +77,62 @@ func (p location) create() error {
 
 // connect opens a handle on the existing file.
 func (p location) connect() (*connection, error) {
-	path, flags := p.path, sqlite3.OPEN_READWRITE|sqlite3.OPEN_PRIVATECACHE
-	if p.vfs != "" {
-		uri := url.URL{Scheme: "file", Opaque: (&url.URL{Path: p.path}).EscapedPath(), RawQuery: url.Values{"vfs": {p.vfs}}.Encode()}
-		path, flags = uri.String(), flags|sqlite3.OPEN_URI|sqlite3.OPEN_CREATE
-	}
-	handle, err := sqlite3.OpenFlags(path, flags)
+	uri, err := p.uri()
 	if err != nil {
 		return nil, err
 	}
-	if err := handle.BusyTimeout(patience); err != nil {
+	flags := sqlite3.OPEN_READWRITE | sqlite3.OPEN_PRIVATECACHE | sqlite3.OPEN_URI
+	if p.vfs != "" {
+		flags |= sqlite3.OPEN_CREATE
+	}
+	handle, err := sqlite3.OpenFlags(uri, flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := handle.BusyTimeout(p.patience); err != nil {
 		handle.Close()
 		return nil, err
 	}
 	return &connection{Conn: handle}, nil
 }
 
+// uri names the file to SQLite. The files beside it, which hold the same
+// secrets for a while, are made with its mode.
+func (p location) uri() (string, error) {
+	path, err := filepath.Abs(p.path)
+	if err != nil {
+		return "", err
+	}
+	values := url.Values{}
+	if p.vfs != "" {
+		values.Set("vfs", p.vfs)
+	} else {
+		values.Set("modeof", path)
+	}
+	path = filepath.ToSlash(path)
+	if path[0] != '/' {
+		path = "/" + path
+	}
+	// SQLite knows no "+" for a space.
+	query := strings.ReplaceAll(values.Encode(), "+", "%20")
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: query}).String(), nil
+}
+
 // identify refuses files of other programs before anything is written.
 func (p location) identify(conn *connection) error {
-	id, err := conn.pragma("application_id")
+	var id, tables int64
+	err := conn.snapshot(func() (err error) {
+		if id, err = conn.pragma("application_id"); err != nil {
+			return err
+		}
+		// Counting also reads the schema, so that damage there shows at once.
+		tables, err = conn.number("SELECT count(*) FROM sqlite_schema")
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if id == applicationID {
-		return nil
-	}
-	tables, err := conn.number("SELECT count(*) FROM sqlite_schema")
-	if err != nil {
-		return err
-	}
-	if id == 0 && tables == 0 {
+	if id == applicationID || id == 0 && tables == 0 {
 		return nil
 	}
 	return &OpenError{
@@ -116,7 +149,7 @@ func (p location) openError(err error) error {
 		return already
 	}
 	problem := "it cannot be opened"
-	if errors.Is(err, sqlite3.NOTADB) {
+	if errors.Is(err, sqlite3.NOTADB) || errors.Is(err, sqlite3.CORRUPT) {
 		return &OpenError{Path: p.path, Problem: "it is not a SQLite database, or is damaged", Remedy: "name another file, or restore a backup", Err: err}
 	}
 	return &OpenError{Path: p.path, Problem: problem, Remedy: remedy(err), Err: err}
@@ -124,8 +157,14 @@ func (p location) openError(err error) error {
 
 // configureWriter makes commits durable: every one is synced, and on macOS
 // past the cache of the disk.
-func configureWriter(conn *connection) error {
-	if err := intoWAL(conn); err != nil {
+func (p location) configureWriter(conn *connection) error {
+	if err := intoWAL(conn, p.patience); err != nil {
+		return err
+	}
+	if _, err := conn.pragma("user_version"); err != nil { // makes the index of the log
+		return err
+	}
+	if err := p.protect(); err != nil {
 		return err
 	}
 	return conn.Exec(`
@@ -137,9 +176,25 @@ func configureWriter(conn *connection) error {
 	`)
 }
 
+// protect gives the shared index of the log, which SQLite makes readable by
+// all, the mode of the ledger.
+func (p location) protect() error {
+	if p.vfs != "" {
+		return nil
+	}
+	info, err := os.Stat(p.path)
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(p.path+"-shm", info.Mode().Perm()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
+}
+
 // intoWAL switches the file over. The switch needs it for itself and does not
 // wait by itself for others who are opening it too.
-func intoWAL(conn *connection) error {
+func intoWAL(conn *connection, patience time.Duration) error {
 	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		s, err := conn.prepare("PRAGMA journal_mode = WAL")
 		if err != nil {
@@ -168,7 +223,7 @@ func (p location) writer() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := configureWriter(conn); err != nil {
+	if err := p.configureWriter(conn); err != nil {
 		conn.shut()
 		return nil, err
 	}

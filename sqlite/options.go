@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"runtime"
+	"time"
 
 	"github.com/deed-run/deed"
 )
@@ -21,6 +22,12 @@ type Options struct {
 	// Readers is the number of connections that read beside the writer; 0
 	// means one per processor, at least 2 and at most 8.
 	Readers int
+	// CheckpointPages is the length of the write-ahead log, in pages of 4 KiB,
+	// from which it is copied into the file after a commit; 0 means 1000.
+	CheckpointPages int
+	// Patience bounds how long a write waits for its turn and for locks that
+	// other processes hold, before it is deed.ErrUnavailable; 0 means 5 s.
+	Patience time.Duration
 	// VFS names a SQLite VFS registered in this process, through which tests
 	// inject faults; empty is the operating system's files.
 	VFS string
@@ -35,6 +42,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Readers <= 0 {
 		o.Readers = min(max(runtime.GOMAXPROCS(0), 2), 8)
+	}
+	if o.CheckpointPages <= 0 {
+		o.CheckpointPages = 1000
+	}
+	if o.Patience <= 0 {
+		o.Patience = 5 * time.Second
 	}
 	return o
 }

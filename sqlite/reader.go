@@ -4,7 +4,6 @@ package sqlite
 
 import (
 	"context"
-	"time"
 
 	"github.com/deed-run/deed"
 )
@@ -138,7 +137,3 @@ func readVersion(c *connection, tenant deed.Tenant, id deed.OperationID) (int64,
 	}
 	return version, there, s.end()
 }
-
-// patience bounds how long a write waits for its turn and for locks that
-// other processes hold.
-const patience = 5 * time.Second

@@ -144,6 +144,6 @@ var statementTexts = [statementCount]string{
 	stmtPutSetting: `INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
 	stmtExpired: `SELECT seq FROM operations INDEXED BY operations_retention
 		WHERE kept = 1 AND retain_until<? ORDER BY retain_until LIMIT ?`,
-	stmtTouch:  `UPDATE ledger SET min_reader = min_reader`,
+	stmtTouch:  `UPDATE ledger SET touched = touched + 1`,
 	stmtForget: `UPDATE operations SET kept = 0 WHERE seq=?`,
 }

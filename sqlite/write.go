@@ -3,7 +3,10 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/deed-run/deed"
 )
@@ -43,19 +46,14 @@ func (l *loader) put(op *deed.Operation) error {
 }
 
 func (l *loader) insert(op *deed.Operation) error {
-	_, there, err := l.lookUp(op.ID)
-	if err != nil {
-		return err
-	}
-	if there {
-		return fmt.Errorf("operation %s is stored and was not read: %w; nothing was written", op.ID, deed.ErrVersion)
-	}
 	s := l.use(stmtInsertOperation)
 	bindIdentity(s, op)
 	bindContent(s, op)
 	bindState(s, op, len(op.Receipts), op.Arguments != nil || op.Result != nil)
 	s.integer(standingOf(op))
-	if err := s.run(); err != nil {
+	if err := s.run(); errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
+		return fmt.Errorf("operation %s is stored and was not read: %w; nothing was written", op.ID, deed.ErrVersion)
+	} else if err != nil {
 		return err
 	}
 	seq := l.LastInsertRowID()

@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -59,10 +60,13 @@ type writer struct {
 
 	mu sync.Mutex
 	// queue keeps the order of arrival, which is the order of writing.
-	queue   []*job
-	urgent  int
-	events  int
-	closed  bool
+	queue  []*job
+	urgent int
+	events int
+	closed bool
+	// dropped is the first error of a batched append that was refused for what
+	// it was; nobody waits for it.
+	dropped error
 	wake    chan struct{}
 	stopped chan struct{}
 }
@@ -93,6 +97,7 @@ func (l *Ledger) submit(ctx context.Context, j *job) error {
 	if err := l.writer.push(j); err != nil {
 		return err
 	}
+	patience := l.writer.place.patience
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	var why error
@@ -159,9 +164,9 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	w.signal()
 	<-w.stopped
-	err := w.shut()
+	err := errors.Join(w.dropped, w.shut())
 	if w.events > 0 {
-		return fmt.Errorf("%w: %d batched events were not written", deed.ErrUnavailable, w.events)
+		err = errors.Join(fmt.Errorf("%w: %d batched events were not written", deed.ErrUnavailable, w.events), err)
 	}
 	return err
 }
@@ -261,9 +266,12 @@ func (w *writer) process(batch []*job) bool {
 			close(j.done)
 			continue
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			j.taken.Store(jobWaiting)
 			again = append(again, j)
+		case j.err != nil && w.dropped == nil:
+			w.dropped = fmt.Errorf("a batched event was refused and dropped: %w", j.err)
 		}
 	}
 	if len(again) > 0 {

@@ -7,10 +7,12 @@
 CREATE TABLE ledger (
   -- The oldest program version, by the number of its newest migration, that
   -- reads this ledger correctly.
-  min_reader INTEGER NOT NULL
+  min_reader INTEGER NOT NULL,
+  -- Counts writes that were made only to be sure that a failed one is gone.
+  touched    INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO ledger (min_reader) VALUES (1);
+INSERT INTO ledger (min_reader, touched) VALUES (1, 0);
 
 CREATE TABLE operations (
   seq               INTEGER PRIMARY KEY,
