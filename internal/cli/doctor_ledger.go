@@ -1,0 +1,105 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
+	"github.com/deed-run/deed/policy"
+)
+
+// enoughSpace is the free space below which doctor warns.
+const enoughSpace = 256 << 20
+
+func (a *app) examineLedger(ctx context.Context, path string, config *policy.Config) []finding {
+	var findings []finding
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return append(findings, ok("ledger", "%s is not there yet; it is made by the first deed mcp or deed serve", path), examineSpace(nearestFolder(path)))
+	case err != nil:
+		return append(findings, ok("ledger", "%v", err).as(broken, "make the file readable for this user, or name another with --ledger"))
+	}
+	findings = append(findings, examineMode(path, info))
+	core, err := daemon.Open(ctx, daemon.Options{Config: config, Ledger: path, Existing: true, Environ: a.Env, Log: a.note})
+	if err != nil {
+		remedy := "restore a copy, or name another with --ledger; delete nothing that you may want to prove"
+		if errors.Is(err, deed.ErrLedgerVersion) {
+			remedy = "use the newer deed that wrote it"
+		}
+		return append(findings, ok("ledger", "%v", err).as(broken, remedy), examineSpace(filepath.Dir(path)))
+	}
+	findings = append(findings, ok("ledger", "%s opens", path), examineSpace(filepath.Dir(path)))
+	who := deed.Principal{Tenant: config.Tenant, Actor: "doctor", Rights: []deed.Right{deed.RightRead}}
+	findings = append(findings, examineClock(ctx, core, who), examineUncertain(ctx, core, who))
+	a.closing(core, &err)
+	if err != nil {
+		findings = append(findings, ok("ledger", "closing: %v", err).as(broken, ""))
+	}
+	return findings
+}
+
+func examineMode(path string, info fs.FileInfo) finding {
+	f := ok("ledger mode", "%s may be read by its owner only", path)
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		f = ok("ledger mode", "%s has mode %04o: others may read arguments and results", path, mode).as(broken, "run chmod 600 "+shellWord(path))
+	}
+	return f
+}
+
+// nearestFolder is the first folder on the way to a file that exists.
+func nearestFolder(path string) string {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+	}
+}
+
+func examineSpace(folder string) finding {
+	free, err := freeBytes(folder)
+	switch {
+	case err != nil:
+		return ok("space", "cannot be measured in %s: %v", folder, err).as(warning, "look yourself: a full disk refuses every mutation")
+	case free < enoughSpace:
+		return ok("space", "%s free in %s", size(free), folder).as(warning, "make room: a full disk refuses every mutation")
+	}
+	return ok("space", "%s free in %s", size(free), folder)
+}
+
+// examineClock looks for records from the future: leases and retention go by
+// the clock.
+func examineClock(ctx context.Context, core *daemon.Core, who deed.Principal) finding {
+	now := core.Clock.Now()
+	page, err := core.Runtime.List(ctx, who, deed.Query{Limit: 1})
+	if err != nil {
+		return ok("clock", "the newest record cannot be read: %v", err).as(broken, "see ledger")
+	}
+	if len(page.Operations) > 0 {
+		if ahead := page.Operations[0].CreatedAt.Sub(now); ahead > time.Minute {
+			return ok("clock", "the newest record is from %s, which is %s ahead of this clock", page.Operations[0].CreatedAt.UTC().Format(time.RFC3339), short(ahead)).
+				as(broken, "set the clock (NTP) before anything else: leases and retention go by it")
+		}
+	}
+	return ok("clock", "%s, no record is from the future", now.UTC().Format(time.RFC3339))
+}
+
+func examineUncertain(ctx context.Context, core *daemon.Core, who deed.Principal) finding {
+	oldest, err := core.OldestUncertain(ctx, who.Tenant)
+	switch {
+	case err != nil:
+		return ok("uncertain operations", "%v", err).as(broken, "see ledger")
+	case oldest == nil:
+		return ok("uncertain operations", "none")
+	}
+	return ok("uncertain operations", "the oldest is %s of %s, begun %s", oldest.ID, oldest.Tool, age(oldest.CreatedAt, core.Clock.Now())).
+		as(warning, "run deed ops list --status uncertain, look at the provider, and decide with deed ops resolve")
+}

@@ -1,0 +1,69 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// shown is an operation as every command prints it: the ledger row with the
+// envelope's names (design: "Envelope, receipt, ledger row").
+type shown struct {
+	*deed.Operation
+	EffectiveStatus deed.Status      `json:"effective_status"`
+	IdempotencyKey  string           `json:"idempotency_key,omitempty"`
+	Identity        deed.Family      `json:"identity"`
+	Provenance      deed.Provenance  `json:"provenance"`
+	Attempt         int              `json:"attempt"`
+	Observed        deed.OutcomeKind `json:"observed_outcome,omitempty"`
+	Receipt         *deed.Receipt    `json:"receipt,omitempty"`
+	Arguments       json.RawMessage  `json:"arguments,omitempty"`
+	Result          json.RawMessage  `json:"result,omitempty"`
+	Next            []step           `json:"next,omitempty"`
+	Events          []deed.Event     `json:"events,omitempty"`
+}
+
+func show(op *deed.Operation, now time.Time) shown {
+	s := shown{
+		Operation: op, EffectiveStatus: op.EffectiveStatus(now), IdempotencyKey: keyText(op.Key),
+		Identity: op.Key.Family, Provenance: op.Key.Provenance, Attempt: op.AttemptNumber(), Receipt: op.Receipt(),
+	}
+	if current := op.Current(); current != nil {
+		s.Observed = current.Outcome
+	}
+	return s
+}
+
+// keyText hides what must not be shown: of a confidential key the ledger knows
+// an HMAC only, and even that is nobody's business.
+func keyText(key deed.Key) string {
+	if key.Family == deed.FamilySecret {
+		return ""
+	}
+	return key.Text
+}
+
+// raw passes stored bytes on where they are JSON.
+func raw(data []byte) json.RawMessage {
+	if !json.Valid(data) {
+		return nil
+	}
+	return data
+}
+
+// standing is a status with its reason, for people.
+func standing(op *deed.Operation, now time.Time) string {
+	text := string(op.EffectiveStatus(now))
+	switch {
+	case op.EffectiveStatus(now) != op.Status:
+		text += " (lease lost)"
+	case op.Status == deed.StatusFailed && op.Retryable:
+		text += " (" + string(op.Reason) + ", may be retried)"
+	case op.Reason != "":
+		text += " (" + string(op.Reason) + ")"
+	}
+	return text
+}

@@ -1,0 +1,126 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
+)
+
+func (a *app) opsResolveCommand() *cobra.Command {
+	var at place
+	var res deed.Resolution
+	var committed, notApplied, abandon bool
+	c := &cobra.Command{
+		Use:   "resolve OPERATION (--committed [--remote-id ID...] | --not-applied | --abandon) --reason TEXT",
+		Short: "Say what became of an uncertain operation", Args: cobra.ExactArgs(1),
+		Long: `Records your decision about an operation whose outcome nobody knows. Look at the
+provider first: --not-applied permits another attempt, and if the first one did
+happen, that is a second effect. --abandon closes the question without an answer;
+a late proof still counts. --force decides although the process that sent it may
+still be at work.`,
+		RunE: action(func(ctx context.Context, args []string) error {
+			switch {
+			case committed:
+				res.Outcome = deed.ResolveCommitted
+			case notApplied:
+				res.Outcome = deed.ResolveNotApplied
+			case abandon:
+				res.Outcome = deed.ResolveAbandon
+			}
+			if res.Reason == "" {
+				return fail(exitUsage, "--reason is empty; nothing was decided; say how you know")
+			}
+			if len(res.RemoteIDs) > 0 && !committed {
+				return fail(exitUsage, "--remote-id goes with --committed only; nothing was decided")
+			}
+			return a.decide(ctx, at, args[0], func(core *daemon.Core, who deed.Principal, id deed.OperationID) (*deed.Operation, error) {
+				return core.Runtime.Resolve(ctx, who, id, res)
+			})
+		}),
+	}
+	at.operatorFlags(c)
+	c.Flags().BoolVar(&committed, "committed", false, "it happened")
+	c.Flags().BoolVar(&notApplied, "not-applied", false, "it did not happen")
+	c.Flags().BoolVar(&abandon, "abandon", false, "nobody can find out")
+	c.Flags().StringArrayVar(&res.RemoteIDs, "remote-id", nil, "the provider's `id` of what was made; may be repeated")
+	c.Flags().StringVar(&res.Reason, "reason", "", "how you know")
+	c.Flags().BoolVar(&res.Force, "force", false, "decide although it may still be under way")
+	c.MarkFlagsMutuallyExclusive("committed", "not-applied", "abandon")
+	c.MarkFlagsOneRequired("committed", "not-applied", "abandon")
+	_ = c.MarkFlagRequired("reason")
+	return c
+}
+
+func (a *app) opsCancelCommand() *cobra.Command {
+	return a.reasonedCommand("cancel OPERATION", "Let nothing more be tried; what is already sent stands",
+		func(ctx context.Context, core *daemon.Core, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error) {
+			return core.Runtime.Cancel(ctx, who, id, reason)
+		})
+}
+
+func (a *app) opsReopenCommand() *cobra.Command {
+	return a.reasonedCommand("reopen OPERATION", "Let a finally failed operation be tried again under its key",
+		func(ctx context.Context, core *daemon.Core, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error) {
+			return core.Runtime.Reopen(ctx, who, id, reason)
+		})
+}
+
+func (a *app) reasonedCommand(use, short string, apply func(context.Context, *daemon.Core, deed.Principal, deed.OperationID, string) (*deed.Operation, error)) *cobra.Command {
+	var at place
+	var reason string
+	c := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		RunE: action(func(ctx context.Context, args []string) error {
+			return a.decide(ctx, at, args[0], func(core *daemon.Core, who deed.Principal, id deed.OperationID) (*deed.Operation, error) {
+				return apply(ctx, core, who, id, reason)
+			})
+		}),
+	}
+	at.operatorFlags(c)
+	c.Flags().StringVar(&reason, "reason", "", "why")
+	return c
+}
+
+// decide applies a person's decision and shows where the operation stands now.
+func (a *app) decide(ctx context.Context, at place, id string, apply func(*daemon.Core, deed.Principal, deed.OperationID) (*deed.Operation, error)) (err error) {
+	core, who, err := a.operator(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer a.closing(core, &err)
+	op, err := apply(core, who, deed.OperationID(id))
+	var refused *deed.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return fmt.Errorf("%w; nothing was changed; deed ops show %s says what is allowed", err, id)
+	case errors.Is(err, deed.ErrNotFound):
+		return lookElsewhere(err)
+	case err != nil:
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	now := core.Clock.Now()
+	if a.json {
+		s := show(op, now)
+		s.Next = nextSteps(op, now, at.repeated())
+		return a.printJSON(s)
+	}
+	return a.print(string(op.ID) + " is " + standing(op, now))
+}
+
+// closing closes what a command opened; its error counts only where there is
+// no other.
+func (a *app) closing(core *daemon.Core, err *error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if closed := core.Close(ctx); closed != nil && *err == nil {
+		*err = closed
+	}
+}

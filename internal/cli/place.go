@@ -1,0 +1,108 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"os/user"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
+	"github.com/deed-run/deed/policy"
+)
+
+// place is where a command finds its rules and its ledger.
+type place struct {
+	config string
+	ledger string
+	tenant string
+	server string
+}
+
+func (p *place) flags(c *cobra.Command) {
+	c.Flags().StringVar(&p.config, "config", "", "configuration `file`")
+	c.Flags().StringVar(&p.ledger, "ledger", "", "ledger `file` (see deed help ledger)")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	_ = c.MarkFlagFilename("ledger", "db")
+}
+
+func (p *place) operatorFlags(c *cobra.Command) {
+	p.flags(c)
+	c.Flags().StringVar(&p.tenant, "tenant", "", "tenant (default: that of the configuration)")
+	c.Flags().StringVar(&p.server, "server", "", "`URL` of a running daemon (not in this version)")
+}
+
+func (a *app) surroundings() daemon.Surroundings {
+	return daemon.Surroundings{GOOS: runtime.GOOS, Getenv: a.getenv}
+}
+
+// rules reads the configuration, or takes the defaults of deed mcp without one.
+func (a *app) rules(file string, bare policy.BareOptions) (*policy.Config, error) {
+	if file == "" {
+		return policy.BareConfig(bare), nil
+	}
+	config, err := policy.Load(file, a.getenv)
+	if err != nil {
+		return nil, &failure{code: exitUsage, err: err}
+	}
+	return config, nil
+}
+
+// ledgerPath says which file is the ledger, and whether anybody named it.
+func (a *app) ledgerPath(flag string, config *policy.Config) (path string, named bool, err error) {
+	switch {
+	case flag != "":
+		return flag, true, nil
+	case config.Ledger.Path != "":
+		return config.Ledger.Path, true, nil
+	}
+	path, err = a.surroundings().DefaultLedger()
+	if err != nil {
+		return "", false, &failure{code: exitUsage, err: err}
+	}
+	return path, false, nil
+}
+
+// operator opens the ledger for somebody who looks or decides, beside the
+// gateways that use it.
+func (a *app) operator(ctx context.Context, p place) (*daemon.Core, deed.Principal, error) {
+	if p.server != "" {
+		return nil, deed.Principal{}, fail(exitUsage, "--server is not in this version; nothing was done; work on the ledger itself: --ledger FILE, also while gateways use it")
+	}
+	config, err := a.rules(p.config, policy.BareOptions{})
+	if err != nil {
+		return nil, deed.Principal{}, err
+	}
+	path, _, err := a.ledgerPath(p.ledger, config)
+	if err != nil {
+		return nil, deed.Principal{}, err
+	}
+	core, err := daemon.Open(ctx, daemon.Options{Config: config, Ledger: path, Existing: true, Environ: a.Env, Log: a.note})
+	if err != nil {
+		return nil, deed.Principal{}, &failure{code: exitUnavailable, err: err}
+	}
+	who := deed.Principal{
+		Tenant: config.Tenant, Actor: deed.Actor(deed.ByOperator + a.person()),
+		Rights: []deed.Right{deed.RightCall, deed.RightRead, deed.RightApprove, deed.RightResolve, deed.RightAdmin},
+	}
+	if p.tenant != "" {
+		who.Tenant = deed.Tenant(p.tenant)
+	}
+	return core, who, nil
+}
+
+// person is the name of the user of this process at the operating system.
+func (a *app) person() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if text := a.getenv(name); text != "" {
+			return text
+		}
+	}
+	return "unknown"
+}

@@ -1,0 +1,79 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+const about = `deed makes the actions of an AI agent happen at most once per approved
+operation, with a receipt. It stands between a client and the tools that change
+the world, keeps a ledger of what was sent, answers a repeated call from it, and
+says so when nobody can know whether something happened.
+
+  deed demo                        see it work: lost answers, a crash, duplicates
+  deed init                        put deed in front of your MCP clients' servers
+  deed mcp -- COMMAND...           run one MCP server behind deed
+  deed ops list                    what was done, and what is uncertain
+`
+
+// root builds the whole tree of commands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: "deed", Short: "At most one effect per operation, with a receipt", Long: about,
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddGroup(
+		&cobra.Group{ID: "run", Title: "Run:"},
+		&cobra.Group{ID: "operate", Title: "Look and decide:"},
+		&cobra.Group{ID: "check", Title: "Check:"},
+	)
+	root.SetHelpCommandGroupID("check")
+	root.SetCompletionCommandGroupID("check")
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("run", a.demoCommand(), a.mcpCommand(), a.serveCommand(), a.initCommand(), a.uninitCommand())
+	add("operate", a.opsCommand(), a.toolsCommand(), a.statusCommand())
+	add("check", a.doctorCommand(), a.configCommand(), a.proveCommand(), a.hashCommand(), a.versionCommand())
+	root.AddCommand(a.fixtureCommand(), exitCodesTopic(), ledgerTopic())
+	return root
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+			}
+			return cmd.Help()
+		},
+	}
+	c.AddCommand(commands...)
+	return c
+}
+
+func exitCodesTopic() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: "Exit codes of every command:\n\n" + exitHelp}
+}
+
+func ledgerTopic() *cobra.Command {
+	return &cobra.Command{Use: "ledger", Short: "Where the ledger is", Long: `The ledger is one SQLite file, readable by its owner only. Any number of deed
+processes may share it. It is found in this order:
+
+  --ledger FILE
+  ledger: sqlite:FILE in the file named by --config, relative to that file
+  $XDG_STATE_HOME/deed/ledger.db when that variable is set (not on Windows)
+  ~/.local/state/deed/ledger.db, on macOS ~/Library/Application
+  Support/deed/ledger.db, on Windows %LocalAppData%\deed\ledger.db
+`}
+}

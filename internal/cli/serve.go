@@ -1,0 +1,69 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deed-run/deed/internal/daemon"
+	"github.com/deed-run/deed/policy"
+)
+
+func (a *app) serveCommand() *cobra.Command {
+	var file, ledger, listen string
+	c := &cobra.Command{
+		Use: "serve --config FILE", Short: "Serve the configured MCP servers over HTTP", Args: cobra.NoArgs,
+		Long: `Serves MCP at /mcp/{upstream} (Streamable HTTP), /healthz (the process is up) and
+/readyz (the ledger takes writes). Without auth.tokens it serves this machine
+only. SIGINT or SIGTERM end it: calls under way may finish first.`,
+		RunE: action(func(ctx context.Context, _ []string) error {
+			config, err := a.rules(file, policy.BareOptions{})
+			if err != nil {
+				return err
+			}
+			if listen != "" {
+				config.Listen = listen
+			}
+			path, named, err := a.ledgerPath(ledger, config)
+			if err != nil {
+				return err
+			}
+			if !named {
+				a.note("the ledger is " + path)
+			}
+			return a.serve(ctx, daemon.Options{
+				Config: config, Ledger: path, Environ: a.Env, Stderr: a.Stderr, Log: a.note,
+				Transport: daemon.TransportTCP, Build: a.build().Version,
+			})
+		}),
+	}
+	c.Flags().StringVar(&file, "config", "", "configuration `file`")
+	c.Flags().StringVar(&ledger, "ledger", "", "ledger `file` (see deed help ledger)")
+	c.Flags().StringVar(&listen, "listen", "", "`address` in place of the configured one; port 0 takes a free one")
+	_ = c.MarkFlagRequired("config")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	return c
+}
+
+func (a *app) serve(ctx context.Context, o daemon.Options) error {
+	d, err := daemon.New(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := d.Start(ctx); err != nil {
+		return err
+	}
+	a.note("listening on http://" + d.Address())
+	var failed error
+	select {
+	case <-ctx.Done():
+		a.note("stopping: calls under way may finish")
+	case failed = <-d.Failed():
+	}
+	if err := d.Stop(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	return failed
+}

@@ -1,0 +1,120 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
+	"github.com/deed-run/deed/policy"
+)
+
+// summary is what deed status says.
+type summary struct {
+	Ledger     string              `json:"ledger"`
+	Bytes      int64               `json:"bytes"`
+	Tenant     deed.Tenant         `json:"tenant"`
+	Operations int                 `json:"operations"`
+	Statuses   map[deed.Status]int `json:"statuses"`
+	// Partial: there are more operations than were counted.
+	Partial bool   `json:"partial,omitempty"`
+	Oldest  *shown `json:"oldest_uncertain,omitempty"`
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	var at place
+	c := &cobra.Command{
+		Use: "status", Short: "Show the ledger: where it is, how many operations of which status, the oldest uncertain one", Args: cobra.NoArgs,
+		RunE: action(func(ctx context.Context, _ []string) (err error) {
+			config, err := a.rules(at.config, policy.BareOptions{})
+			if err != nil {
+				return err
+			}
+			path, _, err := a.ledgerPath(at.ledger, config)
+			if err != nil {
+				return err
+			}
+			core, who, err := a.operator(ctx, at)
+			if err != nil {
+				return err
+			}
+			defer a.closing(core, &err)
+			s, err := summarise(ctx, core, who)
+			if err != nil {
+				return err
+			}
+			s.Ledger, s.Bytes = path, ledgerBytes(path)
+			if a.json {
+				return a.printJSON(s)
+			}
+			return a.print(a.paint(summaryLines(s, core.Clock.Now()), "uncertain")...)
+		}),
+	}
+	at.operatorFlags(c)
+	return c
+}
+
+// ledgerBytes is the size of the file with its write-ahead log.
+func ledgerBytes(path string) int64 {
+	total := int64(0)
+	for _, name := range []string{path, path + "-wal"} {
+		if info, err := os.Stat(name); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+// countAtMost bounds how many operations status looks at.
+const countAtMost = 200_000
+
+func summarise(ctx context.Context, core *daemon.Core, who deed.Principal) (summary, error) {
+	s := summary{Tenant: who.Tenant, Statuses: map[deed.Status]int{}}
+	now := core.Clock.Now()
+	before := deed.OperationID("")
+	for s.Operations < countAtMost {
+		page, err := core.Runtime.List(ctx, who, deed.Query{Effective: now, Before: before, Limit: 1000})
+		if err != nil {
+			return s, err
+		}
+		for _, op := range page.Operations {
+			s.Operations++
+			s.Statuses[op.EffectiveStatus(now)]++
+		}
+		if before = page.Next; before == "" {
+			break
+		}
+	}
+	s.Partial = before != ""
+	oldest, err := core.OldestUncertain(ctx, who.Tenant)
+	if oldest != nil {
+		o := show(oldest, now)
+		s.Oldest = &o
+	}
+	return s, err
+}
+
+func summaryLines(s summary, now time.Time) []string {
+	total := fmt.Sprint(s.Operations)
+	if s.Partial {
+		total += " newest counted, there are more"
+	}
+	rows := [][]string{{"ledger", s.Ledger}, {"size", size(s.Bytes)}, {"tenant", string(s.Tenant)}, {"operations", total}}
+	for _, status := range deed.Statuses() {
+		if n := s.Statuses[status]; n > 0 {
+			rows = append(rows, []string{"  " + string(status), fmt.Sprint(n)})
+		}
+	}
+	lines := table(rows)
+	if s.Oldest != nil {
+		lines = append(lines, "", fmt.Sprintf("oldest uncertain: %s, %s, begun %s", s.Oldest.ID, plain(string(s.Oldest.Tool)), when(s.Oldest.CreatedAt, now)),
+			"next: deed ops show "+string(s.Oldest.ID))
+	}
+	return lines
+}

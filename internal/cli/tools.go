@@ -1,0 +1,125 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
+	"github.com/deed-run/deed/policy"
+)
+
+// listWait bounds how long an upstream may take to start and list its tools.
+const listWait = time.Minute
+
+func (a *app) toolsCommand() *cobra.Command {
+	var o mcpOptions
+	var verbose bool
+	c := &cobra.Command{
+		Use: "tools [--config FILE | -- COMMAND...]", Short: "List tools with class, key rule and guarantee, and what would make it better",
+		Long: `Starts or connects to the servers, lists their tools, and says of each how deed
+treats it and why: its effect class, where its key comes from, what is guaranteed,
+and what you could declare to make that better. It calls no tool and needs no ledger.`,
+		Example: "  deed tools --config deed.yaml\n  deed tools -- npx -y @modelcontextprotocol/server-filesystem DIR",
+		RunE: action(func(ctx context.Context, args []string) error {
+			config, err := a.toolRules(o, args)
+			if err != nil {
+				return err
+			}
+			said := io.Discard
+			if verbose {
+				said = a.Stderr
+			}
+			listed, problems := a.listTools(ctx, config, o.upstream, said)
+			advice := policy.Advise(config, listed)
+			if len(problems) > 0 {
+				// Entries of servers that were not asked are not misspelt.
+				advice = slices.DeleteFunc(advice, func(v policy.Advice) bool {
+					return !slices.ContainsFunc(listed, func(t policy.ListedTool) bool { return t.Tool == v.Tool })
+				})
+			}
+			return errors.Join(a.showAdvice(advice), problemsExit(problems))
+		}),
+	}
+	c.Flags().StringVar(&o.name, "name", "", "name of the server that COMMAND starts")
+	c.Flags().StringVar(&o.config, "config", "", "configuration `file`")
+	c.Flags().StringVar(&o.upstream, "upstream", "", "only this upstream of the configuration")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show what the servers say on stderr")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	return c
+}
+
+func (a *app) toolRules(o mcpOptions, command []string) (*policy.Config, error) {
+	if o.config != "" && len(command) == 0 {
+		config, err := a.rules(o.config, policy.BareOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := config.Upstreams[o.upstream]; o.upstream != "" && !ok {
+			return nil, fail(exitUsage, "%s has no upstream %q; nothing was started", o.config, o.upstream)
+		}
+		return config, nil
+	}
+	config, _, err := a.mcpRules(o, command)
+	return config, err
+}
+
+// listTools asks every upstream; one that fails does not hide the others.
+func (a *app) listTools(ctx context.Context, config *policy.Config, only string, said io.Writer) ([]policy.ListedTool, []error) {
+	var listed []policy.ListedTool
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(config.Upstreams)) {
+		if only != "" && only != name {
+			continue
+		}
+		waiting, cancel := context.WithTimeout(ctx, listWait)
+		up := daemon.NewUpstream(config.Upstreams[name], a.Env, deed.SystemClock{}, said, func(string) {})
+		tools, err := daemon.ListTools(waiting, up, name)
+		cancel()
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		listed = append(listed, tools...)
+	}
+	return listed, problems
+}
+
+func problemsExit(problems []error) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return fail(exitFailed, "%w; its tools are not listed; correct the command or URL, deed tools -v shows what it says", errors.Join(problems...))
+}
+
+func (a *app) showAdvice(advice []policy.Advice) error {
+	if a.json {
+		if advice == nil {
+			advice = []policy.Advice{}
+		}
+		return a.printJSON(map[string]any{"tools": advice})
+	}
+	if len(advice) == 0 {
+		return a.print("no tools")
+	}
+	rows := [][]string{{"TOOL", "EFFECT", "KEY", "GUARANTEE"}}
+	for _, v := range advice {
+		rows = append(rows, []string{string(v.Tool), string(v.Effect), v.Key, string(v.Guarantee)})
+	}
+	lines := table(rows)
+	for _, v := range advice {
+		lines = append(lines, "", plain(string(v.Tool)), "  why: "+plain(v.Why))
+		for _, better := range v.Better {
+			lines = append(lines, "  better: "+plain(better))
+		}
+	}
+	return a.print(lines...)
+}

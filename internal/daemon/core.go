@@ -1,0 +1,133 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/mcpgate"
+	"github.com/deed-run/deed/policy"
+	"github.com/deed-run/deed/telemetry"
+)
+
+// Options say what to wire. Config and Ledger are required.
+type Options struct {
+	Config *policy.Config
+	// Ledger is the path of the file.
+	Ledger string
+	// Existing refuses a ledger that is not there, rather than making one.
+	Existing bool
+	// Environ is the environment as NAME=value: children inherit it.
+	Environ []string
+	// Stderr takes what children complain about.
+	Stderr io.Writer
+	// Log takes one line for a person at a time.
+	Log func(text string)
+	// Transport is how callers reach the gateway; empty for a Core that serves
+	// nobody, which exports no telemetry.
+	Transport string
+	// Build is the version that telemetry is told.
+	Build string
+}
+
+func (o Options) getenv(name string) string {
+	value := ""
+	for _, entry := range o.Environ {
+		if rest, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = rest
+		}
+	}
+	return value
+}
+
+// Core is a ledger with a Runtime and, unless it was opened only to look, a
+// Gate and its upstreams.
+type Core struct {
+	Config  *policy.Config
+	Ledger  Ledger
+	Runtime *deed.Runtime
+	Policy  deed.Policy
+	Clock   deed.Clock
+
+	gate      *mcpgate.Gate
+	upstreams map[string]mcpgate.Upstream
+	log       func(string)
+	flush     func(context.Context) error
+}
+
+// Open opens the ledger and puts a Runtime over it. It starts nothing.
+func Open(ctx context.Context, o Options) (*Core, error) {
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	if o.Stderr == nil {
+		o.Stderr = io.Discard
+	}
+	clock, err := processClock(o.getenv)
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := openLedger(ctx, o.Ledger, clock, o.Existing)
+	if err != nil {
+		return nil, err
+	}
+	c := &Core{Config: o.Config, Ledger: ledger, Policy: o.Config.Policy(), Clock: clock, log: o.Log}
+	if err := c.wire(ctx, o); err != nil {
+		return nil, errors.Join(err, ledger.Close())
+	}
+	return c, nil
+}
+
+func (c *Core) wire(ctx context.Context, o Options) error {
+	observer := c.observe(ctx, o)
+	store, err := crashing(telemetry.Measured(c.Ledger, observer), o.getenv)
+	if err != nil {
+		return err
+	}
+	c.Runtime, err = deed.New(deed.Options{
+		Store: store, Policy: c.Policy, Clock: c.Clock, Observer: observer, NFC: norm.NFC.String,
+	})
+	if err != nil {
+		return err
+	}
+	defaults := c.Config.Defaults
+	c.gate, err = mcpgate.NewGate(mcpgate.GateOptions{
+		Ledger: c.Runtime, Policy: c.Policy, Clock: c.Clock, Log: o.Log,
+		Pins:             &mcpgate.Pins{Settings: c.Ledger, Now: c.Clock.Now},
+		Outcomes:         answerRules(c.Config),
+		CallIDs:          defaults.CallIDs,
+		UpstreamIdentity: c.Config.UpstreamIdentity,
+		HideOperations:   !defaults.DeedOperations,
+	})
+	if err != nil {
+		return err
+	}
+	c.upstreams = map[string]mcpgate.Upstream{}
+	for name, up := range c.Config.Upstreams {
+		c.upstreams[name] = NewUpstream(up, o.Environ, c.Clock, o.Stderr, o.Log)
+	}
+	return nil
+}
+
+// Upstream returns the connection to a configured server.
+func (c *Core) Upstream(name string) (mcpgate.Upstream, bool) {
+	up, ok := c.upstreams[name]
+	return up, ok
+}
+
+// Close waits for dispatches, ends the Runtime and closes the ledger. Attempts
+// still running when ctx ends are uncertain.
+func (c *Core) Close(ctx context.Context) error {
+	err := errors.Join(c.gate.Close(ctx), c.Runtime.Close(ctx), c.Ledger.Close(), c.flush(ctx))
+	if err != nil {
+		return fmt.Errorf("stopping: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/mcpgate"
+)
+
+// Daemon serves the configured upstreams over HTTP. Make it with New, then Start
+// and Stop it once.
+type Daemon struct {
+	core     *Core
+	handler  *mcpgate.Handler
+	server   *http.Server
+	listener net.Listener
+	keeper   *keeper
+	failed   chan error
+	done     chan struct{}
+	drain    time.Duration
+}
+
+// New opens the ledger and wires everything; nothing listens yet.
+func New(ctx context.Context, o Options) (*Daemon, error) {
+	if err := onlyLocal(o.Config.Listen, o.Config.Auth.Tokens); err != nil {
+		return nil, &ConfigError{err}
+	}
+	if len(o.Config.Upstreams) == 0 {
+		return nil, &ConfigError{fmt.Errorf("%s has no upstreams; nothing was started; add one", o.Config.File)}
+	}
+	core, err := Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	options := mcpgate.HTTPOptions{Upstreams: core.upstreams, Guard: core.gate, Clock: core.Clock}
+	if tokens := o.Config.Auth.Tokens; len(tokens) > 0 {
+		options.Principal = authenticator(tokens)
+	} else {
+		options.Local = deed.Principal{
+			Tenant: o.Config.Tenant, Actor: o.Config.Actor, Rights: []deed.Right{deed.RightCall, deed.RightRead},
+		}
+	}
+	handler, err := mcpgate.NewHandler(options)
+	if err != nil {
+		return nil, errors.Join(err, core.Close(ctx))
+	}
+	probe := &health{store: core.Ledger, clock: core.Clock}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp/{upstream}", handler)
+	mux.HandleFunc("GET /healthz", probe.live)
+	mux.HandleFunc("GET /readyz", probe.ready)
+	return &Daemon{
+		core: core, handler: handler, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
+		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
+	}, nil
+}
+
+// ConfigError says that the configuration cannot be served as it is.
+type ConfigError struct{ err error }
+
+func (e *ConfigError) Error() string { return e.err.Error() }
+func (e *ConfigError) Unwrap() error { return e.err }
+
+// Start listens and begins the clockwork. After an error everything is closed.
+func (d *Daemon) Start(ctx context.Context) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", d.core.Config.Listen)
+	if err != nil {
+		return errors.Join(fmt.Errorf("listen on %s: %w; nothing was started; choose another address", d.core.Config.Listen, err), d.core.Close(ctx))
+	}
+	d.listener = listener
+	d.keeper = startKeeper(d.core.Runtime, d.core.Clock, d.core.log)
+	go func() {
+		defer close(d.done)
+		if err := d.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			d.failed <- fmt.Errorf("serving %s: %w", listener.Addr(), err)
+		}
+	}()
+	return nil
+}
+
+// Address is where the daemon listens, once it was started.
+func (d *Daemon) Address() string { return d.listener.Addr().String() }
+
+// Failed tells when the daemon stopped serving by itself.
+func (d *Daemon) Failed() <-chan error { return d.failed }
+
+// Stop takes no new calls, lets those under way finish for ten seconds or until
+// ctx ends, and closes everything. What has no answer by then is uncertain.
+func (d *Daemon) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, d.drain)
+	defer cancel()
+	err := d.server.Shutdown(ctx)
+	if err != nil {
+		// Clients that hold a stream open are cut off; their calls go on below.
+		err = d.server.Close()
+	}
+	<-d.done
+	d.keeper.stop()
+	// Settling what the drain left over takes its own time.
+	ending, end := context.WithTimeout(context.WithoutCancel(ctx), d.drain)
+	defer end()
+	return errors.Join(err, d.handler.Close(ctx), d.core.Close(ending))
+}

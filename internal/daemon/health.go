@@ -1,0 +1,63 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// health answers the two questions of whoever runs the process: does it live,
+// and may it be sent calls.
+type health struct {
+	store deed.Store
+	clock deed.Clock
+
+	mu      sync.Mutex
+	checked time.Time
+	err     error
+}
+
+const (
+	// readyFor is how long one look at the ledger answers for, so that probes
+	// are no load.
+	readyFor   = time.Second
+	readyWait  = 2 * time.Second
+	readyValue = "health/ready"
+)
+
+func (h *health) live(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") }
+
+// ready writes to the ledger: one that only reads refuses every mutation.
+func (h *health) ready(w http.ResponseWriter, r *http.Request) {
+	if h.check(r.Context()) != nil {
+		answer(w, http.StatusServiceUnavailable, "the ledger takes no writes")
+		return
+	}
+	answer(w, http.StatusOK, "ready")
+}
+
+func (h *health) check(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.clock.Now()
+	if !h.checked.IsZero() && now.Sub(h.checked) < readyFor && !now.Before(h.checked) {
+		return h.err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWait)
+	defer cancel()
+	_, h.err = h.store.Setting(ctx, readyValue, func([]byte) []byte { return []byte(now.UTC().Format(time.RFC3339)) })
+	h.checked = now
+	return h.err
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text + "\n"))
+}

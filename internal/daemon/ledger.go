@@ -1,0 +1,38 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/sqlite"
+)
+
+// Ledger is an open ledger. Close it after everything that uses it.
+type Ledger interface {
+	deed.Store
+	Close() error
+}
+
+// openLedger opens the file at path. A ledger that is only looked at must be
+// there already; one that a gateway writes is made, with its folder.
+func openLedger(ctx context.Context, path string, clock deed.Clock, existing bool) (Ledger, error) {
+	if existing {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("ledger %s: %w: there is no such file; nothing was done; name another with --ledger, or run deed mcp or deed serve first", path, deed.ErrUnavailable)
+		}
+	} else if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("ledger %s: %w: its folder cannot be made: %w; nothing was started; name another with --ledger", path, deed.ErrUnavailable, err)
+	}
+	store, err := sqlite.Open(ctx, path, sqlite.Options{Clock: clock})
+	if err != nil {
+		return nil, fmt.Errorf("ledger %s: %w", path, err)
+	}
+	return store, nil
+}
