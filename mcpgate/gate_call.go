@@ -116,6 +116,9 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	if err != nil {
 		return g.refusal(m, s, d, deed.ReasonBadArguments, err.Error()), nil
 	}
+	if call.Continuation != nil && len(call.Carriers) == 0 && len(d.rule.Key.From) == 0 {
+		return ErrorMessage(m.ID, codeInvalidParams, "tools/call: the answer belongs to no question that is known here; nothing was sent"), nil
+	}
 	beat := g.keepAlive(c, r.token)
 	defer beat.stop()
 	answer, grant, err := g.ledger.Claim(ctx, call)
@@ -178,6 +181,9 @@ func (g *Gate) newCall(c *ToolCall, d *described, r request) (deed.Call, error) 
 	inputs, hasInputs := rawjson.Get(c.Message.Params, "inputResponses")
 	if hasState || hasInputs {
 		call.Continuation = &deed.Continuation{State: state, Inputs: inputs}
+		if !hasState {
+			call.Continuation.State = []byte("null")
+		}
 		call.Carriers = g.asked.carrier(call)
 	}
 	return call, nil

@@ -38,7 +38,10 @@ func (q *questions) ask(who deed.Principal, tool deed.Tool, answer deed.Answer, 
 	if op == nil || op.Key.Provenance != deed.ProvenanceNone || answer.Effective != deed.StatusAwaitingInput {
 		return
 	}
-	state, _ := rawjson.Get(answer.Result, "requestState")
+	state, ok := rawjson.Get(answer.Result, "requestState")
+	if !ok {
+		state = json.RawMessage("null")
+	}
 	name := questionName(who, tool, state, arguments)
 	q.mu.Lock()
 	defer q.mu.Unlock()

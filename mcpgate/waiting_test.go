@@ -24,6 +24,8 @@ type heldUpstream struct {
 	ctxs  []context.Context
 	came  chan struct{}
 	ready error
+	// results are answers by method; the tool list otherwise.
+	results map[string]string
 }
 
 func newHeld() *heldUpstream { return &heldUpstream{came: make(chan struct{}, 100)} }
@@ -56,7 +58,11 @@ func (u *heldUpstream) Send(ctx context.Context, x *mcpgate.Exchange) {
 		u.calls, u.ctxs = append(u.calls, x), append(u.ctxs, ctx)
 		u.came <- struct{}{}
 	case x.Message.IsRequest():
-		x.Done(mcpgate.Reply{Delivery: mcpgate.Answered, Message: mcpgate.ResultMessage(x.Message.ID, []byte(hostileTools))})
+		result := u.results[x.Message.Method]
+		if result == "" {
+			result = hostileTools
+		}
+		x.Done(mcpgate.Reply{Delivery: mcpgate.Answered, Message: mcpgate.ResultMessage(x.Message.ID, []byte(result))})
 	}
 }
 
@@ -170,7 +176,14 @@ func TestABrokenHTTPClientCancelsNoMutation(t *testing.T) {
 	clock := storetest.NewClock(time.Now())
 	h := build(t, clock, hints(nil), nil)
 	u := newHeld()
-	url := serveHTTP(t, mcpgate.HTTPOptions{Upstreams: map[string]mcpgate.Upstream{"held": u}, Local: tester, Guard: h.gate}) + "/mcp/held"
+	requests := make(chan context.Context, 10)
+	url := serveHTTP(t, mcpgate.HTTPOptions{
+		Upstreams: map[string]mcpgate.Upstream{"held": u}, Guard: h.gate,
+		Principal: func(r *http.Request) (deed.Principal, error) {
+			requests <- r.Context()
+			return tester, nil
+		},
+	}) + "/mcp/held"
 	session := post(t, url, initializeBody).header.Get("Mcp-Session-Id")
 	ctx, leave := context.WithCancel(context.Background())
 	left := make(chan error, 1)
@@ -189,6 +202,8 @@ func TestABrokenHTTPClientCancelsNoMutation(t *testing.T) {
 	if err := <-left; err == nil {
 		t.Fatal("the client did not leave")
 	}
+	<-requests
+	<-(<-requests).Done() // the server has noticed
 	if u.ctxs[0].Err() != nil || h.status(t) != deed.StatusExecuting {
 		t.Error("the mutation was cancelled")
 	}

@@ -48,11 +48,11 @@ func MCP(answer MCPAnswer, rules Rules) deed.Outcome {
 	_ = json.Unmarshal(lenient(trimmed), &result)
 	switch {
 	case result.ResultType == "input_required":
-		out := deed.Outcome{Kind: deed.OutcomeInputRequired, Result: answer.Result}
-		if result.RequestState != nil {
-			out.RequestState = result.RequestState
+		// A question without a state is told from none at all.
+		if result.RequestState == nil {
+			result.RequestState = json.RawMessage("null")
 		}
-		return out
+		return deed.Outcome{Kind: deed.OutcomeInputRequired, Result: answer.Result, RequestState: result.RequestState}
 	case result.ResultType == "task" && result.TaskID != "":
 		return deed.Outcome{Kind: deed.OutcomeTask, TaskID: result.TaskID, Result: answer.Result}
 	case result.Task.TaskID != "" && result.Content == nil:

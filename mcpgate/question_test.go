@@ -1,0 +1,84 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpgate_test
+
+import (
+	"testing"
+
+	"github.com/deed-run/deed"
+)
+
+const question = `{"resultType":"input_required","inputRequests":{"ok":{"method":"elicitation/create","params":{}}},"requestState":"s-1"}`
+
+func TestAQuestionAndItsAnswerAreOneOperation(t *testing.T) {
+	for name, x := range map[string]struct {
+		need deed.Need
+		key  string
+	}{
+		"with a key":    {deed.NeedRequired, `,"idempotencyKey":"add:order-1042:first"`},
+		"without a key": {deed.NeedOptional, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, u, _, h := held(t, hints(func(r *deed.Rule) { r.Key.Need = x.need }), nil)
+			call := func(id, more string) {
+				c.send(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"add","arguments":{"n":1}%s%s}}`, id, x.key, more)
+			}
+			call("1", "")
+			<-u.came
+			u.answer(question)
+			first := c.reply("1")
+			mustDecide(t, first, map[string]any{"decision": "execute", "status": "awaiting_input"})
+			mustContain(t, first, question[:len(question)-1])
+
+			call("2", `,"inputResponses":{"ok":{"action":"accept"}},"requestState":"s-1"`)
+			<-u.came
+			u.mu.Lock()
+			sent := string(u.calls[0].Message.Raw)
+			u.mu.Unlock()
+			mustContain(t, sent, `"inputResponses":{"ok":{"action":"accept"}},"requestState":"s-1"`)
+			u.answer(doneResult)
+			mustDecide(t, c.reply("2"), map[string]any{"decision": "execute", "status": "committed", "attempt": 2.0})
+
+			call("3", `,"inputResponses":{"ok":{"action":"accept"}},"requestState":"s-1"`)
+			mustDecide(t, c.reply("3"), map[string]any{"decision": "replay"})
+			call("4", `,"inputResponses":{"ok":{"action":"decline"}},"requestState":"s-1"`)
+			mustDecide(t, c.reply("4"), map[string]any{"decision": "conflict", "reason": "input_differs"})
+			if n := u.count("tools/call"); n != 2 || h.status(t) != deed.StatusCommitted {
+				t.Errorf("the upstream received %d calls", n)
+			}
+		})
+	}
+}
+
+func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
+	c, u, _, _ := held(t, hints(func(r *deed.Rule) { r.Key.Need = deed.NeedOptional }), nil)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"n":1},"inputResponses":{},"requestState":"forged"}}`)
+	mustContain(t, c.reply("1"), `"code":-32602`, "no question that is known")
+	if n := u.count("tools/call"); n != 0 {
+		t.Errorf("the upstream received %d calls", n)
+	}
+}
+
+func TestATaskIsFollowedToItsEnd(t *testing.T) {
+	c, u, clock, h := held(t, hints(nil), nil)
+	c.send(addCall, 1, "")
+	<-u.came
+	u.results = map[string]string{
+		"tasks/get":    `{"taskId":"task-1","status":"completed"}`,
+		"tasks/result": doneResult,
+	}
+	u.answer(`{"task":{"taskId":"task-1","status":"working","pollInterval":1000}}`)
+	mustContain(t, c.reply("1"), `"taskId":"task-1"`, `"status":"executing"`)
+	c.send(addCall, 2, "")
+	for range 20 {
+		clock.Advance(1e9)
+	}
+	until(t, "the commit", func() bool {
+		clock.Advance(1e9)
+		return h.status(t) == deed.StatusCommitted
+	})
+	mustContain(t, c.reply("2"), `"T-9"`)
+	if n := u.count("tools/call"); n != 1 {
+		t.Errorf("the upstream received %d calls", n)
+	}
+}
