@@ -375,3 +375,12 @@ func TestAnIdempotentToolMayRunAgainFromUncertain(t *testing.T) {
 	b.do(keyed("14", runtime("refund:order-1042:third")))
 	b.want(b.do(keyed("13", runtime("refund:order-1042:second"))), deed.Uncertain, deed.ReasonOutcomeUnknown, 2)
 }
+
+func TestAnIdempotentToolWithoutAMatterRunsAgainOnlyIfItIsTheLatest(t *testing.T) {
+	b := newBench(t, func(rule *deed.Rule) { rule.Effect = deed.EffectIdempotent })
+	_, first := b.claim(b.rt, keyed("13", runtime("refund:order-1042:first")))
+	b.settle(b.rt, first, deed.Outcome{Kind: deed.OutcomeUnknown})
+	b.clock.Advance(time.Second)
+	b.do(keyed("14", runtime("refund:order-1042:second")))
+	b.want(b.do(keyed("13", runtime("refund:order-1042:first"))), deed.Uncertain, deed.ReasonOutcomeUnknown, 1)
+}

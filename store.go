@@ -73,8 +73,9 @@ type Scope struct {
 	// FingerprintRules is the hash of the caller's current rules; the view
 	// names the others that unresolved operations of the tool carry.
 	FingerprintRules Digest
-	// Later asks whether a later operation of the same tool and matter has
-	// begun, for the operation named above.
+	// Later asks whether another operation of the same tool and matter has
+	// begun an attempt since the named operation's latest one; operations
+	// without a matter are compared with each other.
 	Later bool
 }
 
