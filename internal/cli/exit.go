@@ -114,7 +114,9 @@ func (a *app) complain(command *cobra.Command, err error) int {
 		_, _ = fmt.Fprintln(a.Stderr, string(line))
 		return code
 	}
-	_, _ = fmt.Fprintln(a.Stderr, "deed: "+text)
+	for line := range strings.SplitSeq(text, "\n") {
+		_, _ = fmt.Fprintln(a.Stderr, "deed: "+plain(line))
+	}
 	return code
 }
 

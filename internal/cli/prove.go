@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deed-run/deed/faultkit"
+	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/policy"
 )
 
@@ -20,6 +21,9 @@ type proveOptions struct {
 	only                            []string
 	count                           []string
 	verbose                         bool
+	kills                           int
+	seed                            uint64
+	syncs, crashPoints              bool
 }
 
 func (a *app) proveCommand() *cobra.Command {
@@ -33,13 +37,20 @@ what it received, apart from deed.
 With --config, --tool and --args it does the same with a tool of yours, through a
 pipe or proxy that cuts answers. The tool is really called, once or twice per
 check: point it at a test account. {{n}} in the arguments becomes another word in
-every check. Exit code 6 means that an effect happened twice.`,
+every check. Exit code 6 means that an effect happened twice.
+
+--kills kills the gateway at random moments while calls are under way, --syncs at
+every single sync of the ledger (Linux, with strace). --crash-points adds named
+points, in a binary that was built with -tags faultpoints.`,
 		Example: `  deed prove
   deed prove --config deed.yaml --tool tickets/create_ticket --args '{"title": "test {{n}}"}'`,
 		RunE: action(func(ctx context.Context, _ []string) error {
 			binary, err := itself()
 			if err != nil {
 				return err
+			}
+			if o.kills > 0 || o.syncs {
+				return a.proveKills(ctx, o, binary)
 			}
 			report, err := a.playProof(ctx, o, binary)
 			if err != nil {
@@ -56,6 +67,11 @@ every check. Exit code 6 means that an effect happened twice.`,
 	c.Flags().StringSliceVar(&o.only, "only", nil, "only the scenarios of these names")
 	c.Flags().StringArrayVar(&o.count, "count", nil, "a `word` of a command that prints how many effects there are; repeat it per word")
 	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show what the gateway says")
+	c.Flags().IntVar(&o.kills, "kills", 0, "kill the gateway at this many random moments")
+	c.Flags().Uint64Var(&o.seed, "seed", 0, "what the moments of --kills come from (default: the time)")
+	c.Flags().BoolVar(&o.syncs, "syncs", false, "kill the gateway at every sync in turn")
+	c.Flags().BoolVar(&o.crashPoints, "crash-points", false, "also crash at named points")
+	c.MarkFlagsMutuallyExclusive("kills", "syncs", "config", "crash-points")
 	c.MarkFlagsRequiredTogether("config", "tool", "args")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	return c
@@ -76,8 +92,11 @@ func (a *app) playProof(ctx context.Context, o proveOptions, binary string) (fau
 		if door != faultkit.Stdio && door != faultkit.HTTP {
 			return faultkit.Report{}, fail(exitUsage, "--door: there is no door %q; nothing was started; use stdio or http", o.door)
 		}
+		if o.crashPoints && !daemon.HasCrashPoints {
+			return faultkit.Report{}, fail(exitUsage, "--crash-points: this binary has none; nothing was started; build it with -tags faultpoints")
+		}
 		return usageOf(faultkit.Run(ctx, faultkit.Options{
-			Binary: binary, Fixture: fixture, Door: door, Only: o.only, Stderr: said, Observe: watch,
+			Binary: binary, Fixture: fixture, Door: door, Only: o.only, Stderr: said, Observe: watch, CrashPoints: o.crashPoints,
 		}))
 	}
 	if o.door != "stdio" {

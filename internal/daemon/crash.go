@@ -10,6 +10,9 @@ import (
 	"github.com/deed-run/deed"
 )
 
+// HasCrashPoints: this binary was built with the tag faultpoints.
+const HasCrashPoints = false
+
 // crashing refuses DEED_CRASH_AT rather than ignoring it: a test that believes
 // in a crash which never comes proves nothing.
 func crashing(store deed.Store, getenv func(string) string) (deed.Store, error) {

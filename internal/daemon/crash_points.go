@@ -13,6 +13,9 @@ import (
 	"github.com/deed-run/deed"
 )
 
+// HasCrashPoints: this binary was built with the tag faultpoints.
+const HasCrashPoints = true
+
 // crashing puts the crash points around a store. DEED_CRASH_AT names one:
 //
 //	P1  before the durable write that begins an attempt

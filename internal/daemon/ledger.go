@@ -32,7 +32,7 @@ func openLedger(ctx context.Context, path string, clock deed.Clock, existing boo
 	}
 	store, err := sqlite.Open(ctx, path, sqlite.Options{Clock: clock})
 	if err != nil {
-		return nil, fmt.Errorf("ledger %s: %w", path, err)
+		return nil, err
 	}
 	return store, nil
 }
