@@ -3,6 +3,7 @@
 package mcpgate
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
@@ -46,7 +47,10 @@ func takeApart(params json.RawMessage, added bool) (request, error) {
 	}
 	r.name, _ = rawjson.Text(params, "name")
 	r.meta, _ = rawjson.Get(params, "_meta")
-	r.token, _ = rawjson.Get(params, "_meta", "progressToken")
+	r.token, _ = rawjson.Get(r.meta, "progressToken")
+	if plainParams(params) {
+		return r, nil
+	}
 	if added {
 		rest, value, found, err := rawjson.Remove(r.arguments, keyArgument)
 		if err != nil {
@@ -84,6 +88,11 @@ func takeApart(params json.RawMessage, added bool) (request, error) {
 		r.upstream, _, _, err = rawjson.Remove(r.upstream, "_meta")
 	}
 	return r, err
+}
+
+// plainParams reports that nothing in params can be of deed's, so that they go on as they are. An escape could hide a name.
+func plainParams(params json.RawMessage) bool {
+	return bytes.IndexByte(params, '\\') < 0 && !bytes.Contains(params, []byte("idempotency")) && !bytes.Contains(params, []byte(metaPrefix))
 }
 
 // carriers finds the identities on the request, design section 3.

@@ -13,6 +13,7 @@ import (
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/canon"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
+	"github.com/deed-run/deed/outcome"
 )
 
 // Admit lets calls of known read-only tools through at once; everything else is for Call.
@@ -37,7 +38,10 @@ func (g *Gate) admitRead(ctx context.Context, s *Session, m Message, d *describe
 	if err != nil {
 		return Admission{Answer: g.refusal(m, s, d, deed.ReasonBadArguments, err.Error())}
 	}
-	call := deed.Call{Principal: s.Principal, Tool: d.rule.Tool, Arguments: r.arguments, Facts: d.facts, Meta: facts(r.meta)}
+	call := deed.Call{Principal: s.Principal, Tool: d.rule.Tool, Arguments: r.arguments, Facts: d.facts}
+	if r.meta != nil {
+		call.Meta = facts(r.meta)
+	}
 	answer, grant, err := g.ledger.Claim(ctx, call)
 	if err != nil {
 		return Admission{Answer: ErrorMessage(m.ID, codeInternal, "tools/call: nothing was sent: "+err.Error())}
@@ -51,8 +55,19 @@ func (g *Gate) admitRead(ctx context.Context, s *Session, m Message, d *describe
 		}
 	}
 	return Admission{Forward: true, Message: m, Done: func(reply Reply) {
-		_, _ = g.ledger.Settle(context.WithoutCancel(ctx), grant, g.classify(d.rule.Tool, reply))
+		_, _ = g.ledger.Settle(context.WithoutCancel(ctx), grant, readOutcome(reply))
 	}}
+}
+
+// readOutcome is what telemetry is told of a read; nothing is recorded, so its text need not be understood.
+func readOutcome(r Reply) deed.Outcome {
+	switch {
+	case r.Delivery == Answered && r.Message.Result != nil && !isErrorResult(r.Message.Result):
+		return deed.Outcome{Kind: deed.OutcomeSuccess}
+	case r.Delivery == Answered:
+		return deed.Outcome{Kind: deed.OutcomeUnknown, Reason: deed.ReasonToolError}
+	}
+	return outcome.Lost(r.Delivery == Unsent, fmt.Sprint(r.Err))
 }
 
 // ambiguous says why two readers could see two different calls in the message, or "".

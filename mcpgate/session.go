@@ -75,7 +75,16 @@ func (s *Session) forward(ctx context.Context, m Message, h http.Header, out Out
 		}
 		_ = out.End(r.orError(m))
 	}
-	s.Link.Send(ctx, x)
+	s.Link.Send(patience(ctx, out), x)
+}
+
+// patience is how long a forwarded request is waited for. On stdio the client leaves with its session, whose end ends the link and with it
+// every wait; there is nothing to watch for each request.
+func patience(ctx context.Context, out Outlet) context.Context {
+	if _, lines := out.(stdioOutlet); lines {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
 
 // exchange is a message whose answers go to out untouched. A client on stdio cannot take up a cut stream by itself: without Head, the link
@@ -124,12 +133,12 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 	case admission.Forward:
 		x := exchange(admission.Message, h, out)
 		x.Done = func(r Reply) {
+			_ = out.End(r.orError(m))
 			if admission.Done != nil {
 				admission.Done(r)
 			}
-			_ = out.End(r.orError(m))
 		}
-		s.Link.Send(ctx, x)
+		s.Link.Send(patience(ctx, out), x)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

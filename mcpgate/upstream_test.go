@@ -19,6 +19,10 @@ import (
 
 // The test binary is its own hostile upstream: a hand-written MCP server on stdio that keeps a file of the requests that it received.
 func TestMain(m *testing.M) {
+	if kind := os.Getenv("MCPGATE_OVERHEAD"); kind != "" {
+		overheadProcess(kind)
+		return
+	}
 	if os.Getenv("MCPGATE_UPSTREAM") != "" {
 		hostileUpstream(os.Getenv("MCPGATE_UPSTREAM"))
 		return

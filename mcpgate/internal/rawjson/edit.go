@@ -3,25 +3,58 @@
 package rawjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 )
 
-// Get returns the value at path, members from the root down. The bytes alias doc. A document that is no JSON on the way has no such member.
+// Get returns the value at path, members from the root down. The bytes alias doc. A document that is no JSON on the way has no such member;
+// what follows the member is not looked at.
 func Get(doc []byte, path ...string) (json.RawMessage, bool) {
 	for _, name := range path {
-		members, err := Members(doc)
-		if err != nil {
-			return nil, false
-		}
-		m, ok := find(members, name)
+		value, ok := member(doc, name)
 		if !ok {
 			return nil, false
 		}
-		doc = m.Value(doc)
+		doc = value
 	}
 	return json.RawMessage(doc), true
+}
+
+// member finds one member without listing the others.
+func member(doc []byte, name string) ([]byte, bool) {
+	i := skipSpace(doc, 0)
+	if i >= len(doc) || doc[i] != '{' {
+		return nil, false
+	}
+	for {
+		i = skipSpace(doc, i+1)
+		end, err := skipString(doc, i)
+		if err != nil {
+			return nil, false
+		}
+		quoted := doc[i:end]
+		found := string(quoted[1:len(quoted)-1]) == name
+		if !found && bytes.IndexByte(quoted, '\\') >= 0 {
+			text, err := decode(quoted)
+			found = err == nil && text == name
+		}
+		i = skipSpace(doc, end)
+		if i >= len(doc) || doc[i] != ':' {
+			return nil, false
+		}
+		start := skipSpace(doc, i+1)
+		if end, err = skipValue(doc, start, 1); err != nil {
+			return nil, false
+		}
+		if found {
+			return doc[start:end], true
+		}
+		if i = skipSpace(doc, end); i >= len(doc) || doc[i] != ',' {
+			return nil, false
+		}
+	}
 }
 
 // Text returns the decoded string at path.

@@ -29,7 +29,7 @@ func (m Member) Value(doc []byte) json.RawMessage { return json.RawMessage(doc[m
 
 // Members lists the members of the object that doc is, in order. White space around the object is allowed, anything else is an error.
 func Members(doc []byte) ([]Member, error) {
-	var list []Member
+	list := make([]Member, 0, 4)
 	err := each(doc, '{', '}', func(i int) (int, error) {
 		end, err := skipString(doc, i)
 		if err != nil {
@@ -133,13 +133,38 @@ func decode(quoted []byte) (string, error) {
 		}
 	}
 	if plain {
-		return string(quoted[1 : len(quoted)-1]), nil
+		return common(quoted[1 : len(quoted)-1]), nil
 	}
 	var s string
 	if err := json.Unmarshal(quoted, &s); err != nil {
 		return "", fmt.Errorf("%w: a string cannot be decoded", ErrSyntax)
 	}
 	return s, nil
+}
+
+// common spares the copy of names that every message has.
+func common(name []byte) string {
+	switch string(name) {
+	case "jsonrpc":
+		return "jsonrpc"
+	case "id":
+		return "id"
+	case "method":
+		return "method"
+	case "params":
+		return "params"
+	case "result":
+		return "result"
+	case "name":
+		return "name"
+	case "arguments":
+		return "arguments"
+	case "_meta":
+		return "_meta"
+	case "tools/call":
+		return "tools/call"
+	}
+	return string(name)
 }
 
 func syntax(doc []byte, at int, what string) error {
