@@ -18,7 +18,7 @@ func (c *claim) granted(r ruling, view View) (Answer, *Grant, error) {
 		Rule: c.rule, nonce: current.Nonce, started: view.Now,
 	}
 	if !c.call.ManualLease {
-		c.rt.hold(grant, c.rule)
+		c.rt.leases.hold(grant)
 	}
 	answer := Answer{
 		Decision: Execute, Operation: op, Effective: op.Status, SimilarTo: r.similarTo,

@@ -18,7 +18,7 @@ import (
 // shares its outcome. The error is ctx's own when the caller left while
 // waiting, or ErrClosed; everything else is an answer.
 func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error) {
-	if rt.isClosed() {
+	if rt.closed.Load() {
 		return Answer{}, nil, ErrClosed
 	}
 	ctx = rt.observer.CallStarted(ctx, call)
@@ -46,12 +46,6 @@ func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error)
 	}
 	rt.observer.CallAnswered(ctx, call, answer)
 	return answer, nil, nil
-}
-
-func (rt *Runtime) isClosed() bool {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	return rt.closed
 }
 
 // claim is one call on its way to an answer.
@@ -132,8 +126,7 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 // prepare names the call, computes its fingerprint and records the rules.
 func (c *claim) prepare(ctx context.Context) (Answer, bool) {
 	rt := c.rt
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	fingerprint, err := c.fingerprint(c.ruled)
 	if err != nil {
 		return c.denial(ctx, ReasonBadArguments, err.Error()), true

@@ -29,6 +29,8 @@ func (rt *Runtime) secret(ctx context.Context, name string) ([]byte, error) {
 	if value := rt.secrets.known[name]; value != nil {
 		return value, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
 	fresh := make([]byte, 32)
 	mustRead(rt.random, fresh)
 	value, err := rt.store.Setting(ctx, "secret/"+name, func(old []byte) []byte {

@@ -39,50 +39,9 @@ func (g *Grant) Call() Call { return g.call }
 // warnings for the caller.
 func (g *Grant) Answer() Answer { return g.answer }
 
-// holding is a live grant whose lease is being renewed.
-type holding struct {
-	grant *Grant
-	done  chan struct{}
-}
-
-// hold renews the grant's lease from a third of it on, until it is settled,
-// released, or lost.
-func (rt *Runtime) hold(g *Grant, rule Rule) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if rt.closed {
-		return
-	}
-	h := &holding{grant: g, done: make(chan struct{})}
-	rt.held[g.nonce] = h
-	rt.running.Add(1)
-	go func() {
-		defer rt.running.Done()
-		for {
-			select {
-			case <-h.done:
-				return
-			case <-rt.ctx.Done():
-				return
-			case <-rt.clock.After(rule.Lease / 3):
-			}
-			if err := rt.Renew(rt.ctx, g); errors.Is(err, ErrVersion) {
-				return
-			}
-		}
-	}()
-}
-
 // Release ends the renewing of a grant without settling it: its lease runs
 // out and the operation becomes uncertain, unless it is settled before.
-func (rt *Runtime) Release(g *Grant) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if h := rt.held[g.nonce]; h != nil {
-		close(h.done)
-		delete(rt.held, g.nonce)
-	}
-}
+func (rt *Runtime) Release(g *Grant) { rt.leases.drop(g) }
 
 // Renew extends the lease of a live attempt by the rule's lease from now. It
 // returns ErrVersion when the attempt is no longer the current one, is no

@@ -12,7 +12,6 @@ import (
 type limiter struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket
-	swept   time.Time
 }
 
 type bucket struct {
@@ -57,15 +56,20 @@ func (l *limiter) giveBack(name string) {
 	}
 }
 
-// sweep forgets buckets that are full again.
+// sweepEach is how many buckets a take looks at to find full ones.
+const sweepEach = 4
+
+// sweep forgets a few buckets that are full again: a full bucket says the same
+// as none. Map iteration begins anywhere, so that all are met in time.
 func (l *limiter) sweep(now time.Time) {
-	if now.Sub(l.swept) < time.Minute {
-		return
-	}
-	l.swept = now
+	looked := 0
 	for name, b := range l.buckets {
-		if now.Sub(b.filled) > b.limit.Per {
+		rate := float64(b.limit.N) / float64(b.limit.Per)
+		if b.tokens+rate*float64(now.Sub(b.filled)) >= float64(b.limit.N) {
 			delete(l.buckets, name)
+		}
+		if looked++; looked == sweepEach {
+			return
 		}
 	}
 }

@@ -87,6 +87,8 @@ func (rt *Runtime) activate(ctx context.Context, rule Rule, r ruled) error {
 	if done {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
 	doc := r.program.Source()
 	if _, err := rt.store.Setting(ctx, "rules/"+string(r.rules), func([]byte) []byte { return doc }); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -47,9 +48,8 @@ type Runtime struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	mu      sync.Mutex
-	closed  bool
-	held    map[string]*holding
+	closed  atomic.Bool
+	leases  *keeper
 }
 
 // storePatience bounds a write of the ledger: a begin that cannot commit in
@@ -67,15 +67,15 @@ func New(opts Options) (*Runtime, error) {
 	rt := &Runtime{
 		store: opts.Store, policy: opts.Policy, clock: opts.Clock, random: opts.Random,
 		observer: opts.Observer, worker: opts.Worker, strict: opts.StrictAudit, nfc: opts.NFC,
-		held: map[string]*holding{},
 	}
 	if rt.clock == nil {
 		rt.clock = SystemClock{}
 	}
 	if rt.random == nil {
 		rt.random = systemRandom
+	} else {
+		rt.random = &lockedReader{reader: rt.random}
 	}
-	rt.random = &lockedReader{reader: rt.random}
 	if rt.observer == nil {
 		rt.observer = noObserver{}
 	}
@@ -83,6 +83,7 @@ func New(opts Options) (*Runtime, error) {
 		rt.worker = newNonce(rt.random)
 	}
 	rt.ctx, rt.stop = context.WithCancel(context.Background())
+	rt.leases = newKeeper(rt)
 	return rt, nil
 }
 
@@ -91,20 +92,12 @@ func New(opts Options) (*Runtime, error) {
 // their late results are still recorded if they arrive while the store is
 // open. It does not close the Store.
 func (rt *Runtime) Close(ctx context.Context) error {
-	rt.mu.Lock()
-	if rt.closed {
-		rt.mu.Unlock()
+	if rt.closed.Swap(true) {
 		return nil
 	}
-	rt.closed = true
-	left := make([]*holding, 0, len(rt.held))
-	for _, h := range rt.held {
-		left = append(left, h)
-	}
-	rt.mu.Unlock()
 	var errs []error
-	for _, h := range left {
-		_, err := rt.Settle(ctx, h.grant, Outcome{Kind: OutcomeUnknown, Message: "the gateway was shut down before an answer came"})
+	for _, grant := range rt.leases.all() {
+		_, err := rt.Settle(ctx, grant, Outcome{Kind: OutcomeUnknown, Message: "the gateway was shut down before an answer came"})
 		if err != nil {
 			errs = append(errs, err)
 		}

@@ -139,8 +139,6 @@ func settlement(op *Operation, g *Grant, out Outcome, now time.Time) (cause, boo
 // settleLater keeps trying to record an outcome while the process lives: a
 // proof is never lost for want of a disk.
 func (rt *Runtime) settleLater(g *Grant, out Outcome) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
 	if rt.ctx.Err() != nil {
 		return
 	}
