@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/deed-run/deed"
 )
@@ -15,17 +16,20 @@ func (l *Ledger) Events(ctx context.Context, query deed.EventQuery) ([]deed.Even
 	var events []deed.Event
 	err := l.read(ctx, func(c *connection) error {
 		return c.snapshot(func() (err error) {
-			events, err = readEvents(c, query)
+			events, err = l.readEvents(c, query)
 			return err
 		})
 	})
 	return events, err
 }
 
-func readEvents(c *connection, query deed.EventQuery) ([]deed.Event, error) {
-	after, err := placeOfEvent(c, query)
-	if err != nil {
-		return nil, err
+func (l *Ledger) readEvents(c *connection, query deed.EventQuery) ([]deed.Event, error) {
+	after, known := l.pages.place(query)
+	if !known {
+		var err error
+		if after, err = placeOfEvent(c, query); err != nil {
+			return nil, err
+		}
 	}
 	limit := query.Limit
 	if limit <= 0 || limit > maxLimit {
@@ -33,7 +37,7 @@ func readEvents(c *connection, query deed.EventQuery) ([]deed.Event, error) {
 	}
 	var text strings.Builder
 	text.WriteString(`SELECT id, tenant, operation, version, at, name, actor, attempt, status_from, status_to,
-		reason, tool, fingerprint, data FROM events WHERE tenant=? AND seq>?`)
+		reason, tool, fingerprint, data, seq FROM events WHERE tenant=? AND seq>?`)
 	if query.Operation != "" {
 		// The constant term lets the planner use the partial index.
 		text.WriteString(` AND operation=? AND operation <> ''`)
@@ -57,10 +61,47 @@ func readEvents(c *connection, query deed.EventQuery) ([]deed.Event, error) {
 	}
 	s.integer(int64(limit))
 	var events []deed.Event
+	var last int64
 	for s.next() {
 		events = append(events, readEvent(s))
+		last = s.readInteger()
+	}
+	if len(events) == limit {
+		l.pages.end(query.Tenant, events[limit-1].ID, last)
 	}
 	return events, s.end()
+}
+
+// pages remembers where the latest pages of events ended, so that a reader of
+// all of them need not search for its place on each.
+type pages struct {
+	mu    sync.Mutex
+	ends  [16]pageEnd
+	count int
+}
+
+type pageEnd struct {
+	tenant deed.Tenant
+	id     deed.EventID
+	seq    int64
+}
+
+func (p *pages) end(tenant deed.Tenant, id deed.EventID, seq int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ends[p.count%len(p.ends)] = pageEnd{tenant, id, seq}
+	p.count++
+}
+
+func (p *pages) place(query deed.EventQuery) (int64, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, end := range p.ends {
+		if end.seq > 0 && end.tenant == query.Tenant && end.id == query.After {
+			return end.seq, true
+		}
+	}
+	return 0, false
 }
 
 func readEvent(s *statement) deed.Event {

@@ -18,6 +18,7 @@ type Ledger struct {
 	readers *readers
 	writer  *writer
 	watches *watches
+	pages   pages
 	closing chan struct{}
 	once    sync.Once
 	err     error

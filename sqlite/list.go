@@ -67,47 +67,71 @@ func list(c *connection, query deed.Query, limit int) ([]*deed.Operation, error)
 type condition struct {
 	text string
 	bind func(*statement)
+	// status is the stored status that the condition asks for.
+	status deed.Status
+}
+
+// indexFor names the index that leaves the fewest rows to look at. Left to
+// itself the planner walks all of a tenant's operations in the order of the
+// listing, which is right only when most of them match.
+func indexFor(query deed.Query, part condition) string {
+	switch {
+	case query.Key != "":
+		return `NOT INDEXED` // the keys lead to the rows
+	case query.Fingerprint != "" && query.Tenant != "":
+		return `INDEXED BY operations_fingerprint`
+	case query.Matter != "" && query.Tenant != "":
+		return `INDEXED BY operations_matter`
+	case !query.Lapsed.IsZero():
+		return `INDEXED BY operations_lapses`
+	case part.status == "" || part.status == deed.StatusCommitted:
+		return `INDEXED BY operations_id`
+	case part.status == deed.StatusExecuting:
+		return `INDEXED BY operations_unresolved`
+	}
+	return `INDEXED BY operations_status`
 }
 
 func partsOf(query deed.Query) []condition {
 	if len(query.Statuses) == 0 {
-		return []condition{{"1", nil}}
+		return []condition{{text: "1"}}
 	}
 	var parts []condition
 	for _, status := range query.Statuses {
-		parts = append(parts, statusPart(query, status)...)
+		if slices.Contains(deed.Statuses(), status) {
+			parts = append(parts, statusParts(query, status)...)
+		}
 	}
 	return parts
 }
 
-// statusPart is one status as stored, or as it counts at a moment: then what
+// statusParts are one status as stored, or as it counts at a moment: then what
 // has run out of its lease or its question is uncertain.
-func statusPart(query deed.Query, status deed.Status) []condition {
-	stored := condition{storedStatus(status), nil}
+func statusParts(query deed.Query, status deed.Status) []condition {
 	if query.Effective.IsZero() {
-		return []condition{stored}
+		return []condition{storedStatus(status, "")}
 	}
-	at := func(s *statement) { s.moment(query.Effective) }
+	at := func(c condition) condition {
+		c.bind = func(s *statement) { s.moment(query.Effective) }
+		return c
+	}
 	switch status {
 	case deed.StatusExecuting:
-		return []condition{{stored.text + ` AND o.lease_expires_at>?`, at}}
+		return []condition{at(storedStatus(status, ` AND o.lease_expires_at>?`))}
 	case deed.StatusAwaitingInput:
-		return []condition{{stored.text + ` AND o.input_expires_at>?`, at}}
+		return []condition{at(storedStatus(status, ` AND o.input_expires_at>?`))}
 	case deed.StatusUncertain:
-		return []condition{stored,
-			{storedStatus(deed.StatusExecuting) + ` AND o.lease_expires_at<=?`, at},
-			{storedStatus(deed.StatusAwaitingInput) + ` AND o.input_expires_at<=?`, at},
+		return []condition{
+			storedStatus(status, ""),
+			at(storedStatus(deed.StatusExecuting, ` AND o.lease_expires_at<=?`)),
+			at(storedStatus(deed.StatusAwaitingInput, ` AND o.input_expires_at<=?`)),
 		}
 	}
-	return []condition{stored}
+	return []condition{storedStatus(status, "")}
 }
 
-// storedStatus names a status in a way that lets the planner use the partial
-// indexes. Unknown statuses match nothing.
-func storedStatus(status deed.Status) string {
-	if !slices.Contains(deed.Statuses(), status) {
-		return `0`
-	}
+// storedStatus asks for a status in the terms of the partial indexes.
+func storedStatus(status deed.Status, and string) condition {
 	text := `o.status = '` + string(status) + `'`
 	switch status {
 	case deed.StatusCommitted:
@@ -116,7 +140,7 @@ func storedStatus(status deed.Status) string {
 	default:
 		text += ` AND o.status NOT IN ('committed', 'executing')`
 	}
-	return text
+	return condition{text: text + and, status: status}
 }
 
 func listPart(c *connection, query deed.Query, part condition, limit int) ([]*deed.Operation, error) {
@@ -125,7 +149,7 @@ func listPart(c *connection, query deed.Query, part condition, limit int) ([]*de
 	for i := range conditions {
 		texts[i] = conditions[i].text
 	}
-	s, err := c.prepare(`SELECT ` + lightColumns + ` FROM operations o WHERE ` + strings.Join(texts, ` AND `) + ` ORDER BY o.id DESC LIMIT ?`)
+	s, err := c.prepare(`SELECT ` + lightColumns + ` FROM operations o ` + indexFor(query, part) + ` WHERE ` + strings.Join(texts, ` AND `) + ` ORDER BY o.id DESC LIMIT ?`)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +177,7 @@ func listPart(c *connection, query deed.Query, part condition, limit int) ([]*de
 func conditionsOf(query deed.Query) []condition {
 	var conditions []condition
 	where := func(text string, bind func(*statement)) {
-		conditions = append(conditions, condition{text, bind})
+		conditions = append(conditions, condition{text: text, bind: bind})
 	}
 	if query.Tenant != "" || query.Lapsed.IsZero() {
 		where(`o.tenant=?`, func(s *statement) { s.text(string(query.Tenant)) })

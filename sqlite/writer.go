@@ -228,17 +228,19 @@ func (w *writer) collect(pause *time.Timer, wait time.Duration) (batch []*job, m
 
 // take empties the queue, up to the size of a batch. Those who were woken by
 // the commit before are about to come back: they get the chance to be in this
-// one.
+// one, for as long as some do.
 func (w *writer) take() []*job {
-	for waiting := 0; ; {
+	for waiting, quiet := 0, 0; ; runtime.Gosched() {
 		w.mu.Lock()
-		now := len(w.queue)
-		if now == waiting || now >= w.maxBatch {
+		if len(w.queue) == waiting {
+			quiet++
+		} else {
+			waiting, quiet = len(w.queue), 0
+		}
+		if quiet == 2 || waiting >= w.maxBatch {
 			break
 		}
 		w.mu.Unlock()
-		waiting = now
-		runtime.Gosched()
 	}
 	defer w.mu.Unlock()
 	n := min(len(w.queue), w.maxBatch)

@@ -97,11 +97,11 @@ CREATE TABLE operations (
 ) STRICT;
 
 CREATE UNIQUE INDEX operations_id ON operations (tenant, id);
-CREATE INDEX operations_fingerprint ON operations (tenant, tool, fingerprint, standing, id DESC);
-CREATE INDEX operations_matter ON operations (tenant, tool, matter, standing, id DESC)
+CREATE INDEX operations_fingerprint ON operations (tenant, fingerprint, tool, standing, id DESC);
+CREATE INDEX operations_matter ON operations (tenant, matter, tool, standing, id DESC)
   WHERE matter <> '';
-CREATE INDEX operations_begun ON operations (tenant, tool, matter, begun_at)
-  WHERE begun_at IS NOT NULL;
+CREATE INDEX operations_begun ON operations (tenant, matter, tool, begun_at)
+  WHERE matter <> '' AND begun_at IS NOT NULL;
 CREATE INDEX operations_status ON operations (tenant, status, id)
   WHERE status NOT IN ('committed', 'executing');
 CREATE INDEX operations_unresolved ON operations (tenant, tool, fingerprint_rules)

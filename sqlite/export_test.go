@@ -1,0 +1,18 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+// StatementTexts returns the statements that connections prepare.
+func StatementTexts() []string { return statementTexts[:] }
+
+// PackID and its companions are the encodings of ids and digests.
+func PackID(prefix, id string) ([16]byte, bool)    { return packID(prefix, id) }
+func UnpackID(prefix string, packed []byte) string { return unpackID(prefix, packed) }
+func PackDigest(digest string) ([32]byte, bool)    { return packDigest(digest) }
+func UnpackDigest(packed []byte) string            { return unpackDigest(packed) }
+
+// NewestVersion is the schema's.
+func NewestVersion() int64 { return newestVersion() }
+
+// Migrations returns the texts in order.
+func Migrations() ([]string, error) { return migrations() }
