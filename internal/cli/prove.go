@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ import (
 type proveOptions struct {
 	config, tool, args, other, door string
 	only                            []string
-	count                           []string
+	count                           string
 	verbose                         bool
 	kills                           int
 	seed                            uint64
@@ -65,7 +66,7 @@ points, in a binary that was built with -tags faultpoints.`,
 	c.Flags().StringVar(&o.other, "other-args", "", "arguments of another effect (default: made from --args)")
 	c.Flags().StringVar(&o.door, "door", "stdio", "how deed is reached: stdio or http (built-in suite)")
 	c.Flags().StringSliceVar(&o.only, "only", nil, "only the scenarios of these names")
-	c.Flags().StringArrayVar(&o.count, "count", nil, "a `word` of a command that prints how many effects there are; repeat it per word")
+	c.Flags().StringVar(&o.count, "count", "", "shell `command` that prints how many effects of the tool there are")
 	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show what the gateway says")
 	c.Flags().IntVar(&o.kills, "kills", 0, "kill the gateway at this many random moments")
 	c.Flags().Uint64Var(&o.seed, "seed", 0, "what the moments of --kills come from (default: the time)")
@@ -110,7 +111,7 @@ func (a *app) playProof(ctx context.Context, o proveOptions, binary string) (fau
 		return faultkit.Report{}, err
 	}
 	p := faultkit.ProveOptions{
-		Binary: binary, Fixture: fixture, Config: o.config, Tool: o.tool, Args: arguments, CountCommand: o.count,
+		Binary: binary, Fixture: fixture, Config: o.config, Tool: o.tool, Args: arguments, CountCommand: shell(o.count),
 		Only: o.only, Stderr: said, Observe: watch,
 	}
 	if o.other != "" {
@@ -119,6 +120,17 @@ func (a *app) playProof(ctx context.Context, o proveOptions, binary string) (fau
 		}
 	}
 	return usageOf(faultkit.ProveTool(ctx, p))
+}
+
+// shell wraps a command line for the shell of the system.
+func shell(line string) []string {
+	switch {
+	case line == "":
+		return nil
+	case runtime.GOOS == "windows":
+		return []string{"cmd", "/C", line}
+	}
+	return []string{"sh", "-c", line}
 }
 
 // usageOf sorts the errors of a run that judged nothing: only the flags can have

@@ -79,6 +79,9 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 		return nil, err
 	}
 	c := &Core{Config: o.Config, Ledger: ledger, Policy: o.Config.Policy(), Clock: clock, log: o.Log}
+	if o.Transport != "" {
+		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
+	}
 	if err := c.wire(ctx, o); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
