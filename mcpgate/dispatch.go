@@ -40,12 +40,29 @@ func (g *Gate) dispatch(ctx context.Context, c *ToolCall, d *described, r reques
 	}
 	g.work.Add(1)
 	c.Session.work.Add(1)
+	c.Session.attempt(grant, true)
 	go func() {
 		defer g.work.Done()
 		defer c.Session.work.Done()
+		defer c.Session.attempt(grant, false)
 		a.run(context.WithoutCancel(ctx))
 	}()
 	return a.answers
+}
+
+// Respond lets an answer through only while every attempt of the session still holds its lease, durably renewed just before: what leaves
+// inside an attempt must not leave after others may take the attempt for lost.
+func (g *Gate) Respond(ctx context.Context, s *Session) bool {
+	for _, grant := range s.attempts() {
+		if grant.Unrecorded {
+			continue
+		}
+		if err := g.ledger.Renew(ctx, grant); err != nil {
+			g.log(fmt.Sprintf("%s: a client's answer inside attempt %d was not passed on: %v", grant.Operation, grant.Attempt, err))
+			return false
+		}
+	}
+	return true
 }
 
 func (a *attempt) run(ctx context.Context) {

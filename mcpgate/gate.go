@@ -22,6 +22,7 @@ import (
 type Ledger interface {
 	Claim(ctx context.Context, call deed.Call) (deed.Answer, *deed.Grant, error)
 	Settle(ctx context.Context, grant *deed.Grant, outcome deed.Outcome) (deed.Answer, error)
+	Renew(ctx context.Context, grant *deed.Grant) error
 	Delivered(ctx context.Context, answer deed.Answer)
 	Get(ctx context.Context, principal deed.Principal, id deed.OperationID) (*deed.Operation, error)
 	List(ctx context.Context, principal deed.Principal, query deed.Query) (deed.Page, error)

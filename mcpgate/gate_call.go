@@ -144,6 +144,9 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 		done := g.dispatch(ctx, c, d, r, grant, beat)
 		select {
 		case ended := <-done:
+			if grant.Unrecorded {
+				return g.observed(m, ended), nil
+			}
 			if negotiation(ended.reply) || call.Continuation != nil && ended.reply.Error != nil {
 				return replyTo(m, ended.reply), nil
 			}
@@ -156,6 +159,24 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	}
 	g.asked.ask(s.Principal, d.rule.Tool, answer, r.arguments)
 	return g.render(m, s, d, answer, true), func() { g.ledger.Delivered(context.WithoutCancel(ctx), answer) }
+}
+
+// observed answers in observe mode: what the upstream said, with a note of what would have been decided.
+func (g *Gate) observed(m Message, e ended) Message {
+	if e.reply.Raw == nil {
+		return ErrorMessage(m.ID, codeInternal, "tools/call: no answer from the upstream: "+e.answer.Text)
+	}
+	out := replyTo(m, e.reply)
+	note, err := json.Marshal(noteOf(e.answer))
+	if out.Result == nil || err != nil {
+		return out
+	}
+	if result, err := rawjson.Set(out.Result, note, "_meta", metaOperation); err == nil {
+		if with, err := out.With("result", result); err == nil {
+			return with
+		}
+	}
+	return out
 }
 
 // negotiation reports whether a reply is an error by which MCP itself asks the client's program for something, such as a capability

@@ -16,6 +16,8 @@ type Guard interface {
 	// Call answers a tools/call. ctx ends when the client leaves or cancels: that ends the call, never the operation. delivered, when not
 	// nil, is called after the answer was handed to the client.
 	Call(ctx context.Context, c *ToolCall) (answer Message, delivered func())
+	// Respond is asked before a client's answer to a request of the upstream is passed on; false drops it. It may wait for the ledger.
+	Respond(ctx context.Context, s *Session) bool
 	// Tools edits the result of tools/list.
 	Tools(s *Session, result json.RawMessage) json.RawMessage
 	// Greeting edits the result of initialize and server/discover.

@@ -84,6 +84,8 @@ func (p *Pins) Check(ctx context.Context, tool deed.Tool, d *Definition) (quaran
 	if err != nil {
 		return false, fmt.Sprintf("tool %s: its pinned definition cannot be read: %v", tool, err)
 	}
+	// Decoded afresh: into a RawMessage that is in use, encoding/json writes in place.
+	pin = Pin{}
 	if json.Unmarshal(raw, &pin) != nil {
 		return false, ""
 	}
