@@ -168,6 +168,9 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 		UpstreamIdentity: c.call.Facts.UpstreamIdentity,
 		BegunAt:          q.now, SendBy: q.now.Add(c.rule.Lease),
 	}
+	if c.call.ManualLease {
+		attempt.Claimant, attempt.Claim = claimDigests(c.call.Principal.Actor, c.call.ClaimToken)
+	}
 	if current := op.Current(); current != nil {
 		attempt.ProviderKey = current.ProviderKey
 	}

@@ -23,6 +23,7 @@ const module = "github.com/deed-run/deed"
 var allowed = map[string]map[string]string{
 	"":          {"internal/canon": "fingerprints are computed in the domain"},
 	"sqlite":    {"": "a driver of the domain's Store"},
+	"postgres":  {"": "a driver of the domain's Store", "postgres/*": "its own parts"},
 	"storetest": {"": "the contract that drivers are tested against"},
 	"policy":    {"": "fills the domain's Rule", "internal/canon": "explains fingerprints and checks their rules at load"},
 	"telemetry": {"": "an Observer of the domain"},
@@ -36,13 +37,17 @@ var allowed = map[string]map[string]string{
 		"": "measures the Runtime", "sqlite": "on the shipping ledger", "sqlite/*": "beside its floor",
 		"faultkit": "with the fixture provider", "faultkit/*": "with the fixture provider",
 	},
+	"api": {"": "its words are those of the domain"},
+	"internal/server": {
+		"": "every mutating path passes the Runtime", "api": "speaks its wire types", "internal/canon": "strict JSON",
+	},
 	"internal/daemon": {
-		"": "wires", "sqlite": "wires", "policy": "wires", "mcpgate": "wires", "telemetry": "wires", "outcome": "hands rules over",
+		"": "wires", "internal/server": "wires", "api": "wires", "sqlite": "wires", "policy": "wires", "mcpgate": "wires", "telemetry": "wires", "outcome": "hands rules over",
 	},
 	"internal/cli": {
 		"": "operator verbs", "internal/daemon": "starts it", "internal/enroll": "init and uninit", "internal/canon": "hash",
 		"internal/bench": "bench", "policy": "config and tools", "sqlite": "ops on a ledger", "faultkit": "prove and demo", "faultkit/*": "prove and demo",
-		"mcpgate": "lists the tools of an upstream", "telemetry": "switches it on",
+		"mcpgate": "lists the tools of an upstream", "telemetry": "switches it on", "api": "ops on a running daemon",
 	},
 	"cmd/deed": {"internal/cli": "main"},
 }

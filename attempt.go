@@ -19,6 +19,10 @@ type Attempt struct {
 	SendBy time.Time `json:"send_by"`
 	// ProviderKey is the key minted for the provider, if it honours one.
 	ProviderKey string `json:"provider_key,omitempty"`
+	// Claimant and Claim are digests of the actor, and of the actor with its
+	// claim token, where the caller leads the lease itself.
+	Claimant Digest `json:"claimant,omitempty"`
+	Claim    Digest `json:"claim,omitempty"`
 	// Continues is the attempt whose question this one answers, 0 if none.
 	Continues int `json:"continues,omitempty"`
 	// Cleared: known not to have been applied, by its own definite reply or

@@ -39,9 +39,19 @@ type Call struct {
 	Validate func(arguments []byte) string
 	// Continuation is set when the call answers a question of the tool.
 	Continuation *Continuation
+	// ArrivedAt is when the call reached the caller of Claim, if that was some
+	// time before; it decides which attempts it came beside. Zero means now.
+	ArrivedAt time.Time
 	// ManualLease leaves renewing to the caller; otherwise the Runtime renews
 	// until the grant is settled or released.
 	ManualLease bool
+	// ClaimToken names this claim among those of its actor, with ManualLease:
+	// while the attempt that it began is live, a repeat under the same token is
+	// given the same grant, so that a lost answer locks nobody out. Empty: none.
+	ClaimToken string
+	// Derive derives the key from these parts, as [KeyRule.From] does, where
+	// neither the caller nor the tool's rule gives one.
+	Derive []string
 }
 
 // Continuation is the answer to an input_required result (MCP 2026-07-28,

@@ -22,7 +22,7 @@ func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error)
 		return Answer{}, nil, ErrClosed
 	}
 	ctx = rt.observer.CallStarted(ctx, call)
-	c := &claim{rt: rt, call: call, arrived: rt.clock.Now(), joined: map[OperationID]bool{}, gone: map[Digest]bool{}}
+	c := &claim{rt: rt, call: call, arrived: firstTime(call.ArrivedAt, rt.clock.Now()), joined: map[OperationID]bool{}, gone: map[Digest]bool{}}
 	if tracer, ok := rt.observer.(Tracer); ok {
 		if parent := tracer.Traceparent(ctx); parent != "" {
 			c.traced = map[string]string{MetaTraceparent: parent}
@@ -46,6 +46,15 @@ func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error)
 	}
 	rt.observer.CallAnswered(ctx, call, answer)
 	return answer, nil, nil
+}
+
+func firstTime(times ...time.Time) time.Time {
+	for _, t := range times {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
 }
 
 // claim is one call on its way to an answer.
@@ -112,7 +121,7 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 			c.joined[r.op.ID] = true
 			continue
 		}
-		if r.act == actBegin {
+		if r.act == actBegin || r.act == actRegrant {
 			return c.granted(r, view)
 		}
 		answer, err := c.answer(ctx, r, view)
@@ -163,7 +172,7 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 				return ruling{}, View{}, err
 			}
 			r := decide(c.inquiry(view))
-			if lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt()); !lapsed && !c.foundByLowerKey(view) && (r.act == actAnswer || r.act == actWait || r.act == actFollow) {
+			if lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt()); !lapsed && !c.foundByLowerKey(view) && r.act != actBegin && r.act != actPropose && r.act != actAgain {
 				return r, view, nil
 			}
 		}
@@ -273,6 +282,9 @@ func (c *claim) inquiry(view View) inquiry {
 		facts: c.call.Facts, provenance: c.named.provenance, fingerprints: c.fingerprints,
 		current: c.ruled.rules, claimed: c.call.EffectFingerprint, matter: c.matter,
 		joined: c.joined, patient: c.patient(), view: view,
+	}
+	if c.call.ManualLease {
+		q.claimToken = c.call.ClaimToken
 	}
 	if next := c.call.Continuation; next != nil {
 		q.continues, q.state, q.inputs = true, digestOf(next.State), digestOf(next.Inputs)

@@ -101,6 +101,9 @@ func decideStatus(q inquiry, op *Operation) ruling {
 	case StateAuthorized:
 		return beginExisting(q, op)
 	case StateExecuting:
+		if q.claimedAlready(op) {
+			return ruling{act: actRegrant, decision: Execute, op: op}
+		}
 		return ruling{act: actWait, decision: InProgress, reason: ReasonLeaseLive, op: op, retryAfter: untilLeaseEnds(op, q.now)}
 	case StateAwaitingInput:
 		if q.continues {

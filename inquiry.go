@@ -29,6 +29,8 @@ type inquiry struct {
 	inputs    Digest
 	// joined holds the operations whose live attempt this call waited for.
 	joined map[OperationID]bool
+	// claimToken names the claim, if the caller leads its own lease.
+	claimToken string
 	// patient: the call may still wait for a live attempt.
 	patient bool
 	view    View
@@ -57,6 +59,8 @@ const (
 	// actAgain: the keys have become names of an existing operation; ask
 	// again, about that.
 	actAgain
+	// actRegrant: the ruling's operation is executing under this very claim.
+	actRegrant
 	// actFollow: the ruling's operation names a successor; ask about that.
 	actFollow
 )

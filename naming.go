@@ -5,6 +5,7 @@ package deed
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // named is the identity of a call: the keys it goes by, in order of
@@ -48,6 +49,12 @@ func (rt *Runtime) name(ctx context.Context, call Call, rule Rule, pick picker) 
 	if carrier, ok := byProvenance[ProvenanceRuntime]; ok {
 		key, err := rt.keyOf(ctx, carrier, call, rule)
 		return named{[]Key{key}, ProvenanceRuntime, searchTerms(byProvenance)}, nil, err
+	}
+	if len(call.Derive) > 0 {
+		if len(rule.Key.From) > 0 && !slices.Equal(rule.Key.From, call.Derive) {
+			return named{}, &refusal{ReasonBadKey, fmt.Sprintf("the keys of this tool are derived from %v", rule.Key.From)}, nil
+		}
+		rule.Key.From = call.Derive
 	}
 	if len(rule.Key.From) > 0 {
 		return rt.nameDerived(ctx, call, rule, byProvenance, pick)
