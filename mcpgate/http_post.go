@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,18 +23,28 @@ import (
 type body struct {
 	r     *bytes.Reader
 	gate  func() (time.Time, error)
+	late  func() // called when writing has not ended in time
 	taken atomic.Bool
+	timer *time.Timer
 }
 
+// Read is called by one goroutine of the transport at a time.
 func (b *body) Read(p []byte) (int, error) {
 	if !b.taken.Load() && b.gate != nil {
-		if _, err := b.gate(); err != nil {
+		until, err := b.gate()
+		if err != nil {
 			return 0, err
+		}
+		if b.timer == nil {
+			b.timer = time.AfterFunc(time.Until(until), b.late)
 		}
 	}
 	n, err := b.r.Read(p)
 	if n > 0 {
 		b.taken.Store(true)
+	}
+	if err != nil && b.timer != nil {
+		b.timer.Stop()
 	}
 	return n, err
 }
@@ -52,12 +63,17 @@ func (e refusedStream) Error() string { return fmt.Sprintf("stream %d refused", 
 
 const codeRefusedStream = 7
 
+var errWrittenLate = errors.New("the request could not be written in time")
+
+// refusedAfterBody is how net/http words a refused stream that it would have repeated if it could. It holds no text of the server.
+var refusedAfterBody = regexp.MustCompile(`^http2: Transport: cannot retry err \[stream error: stream ID [0-9]+; REFUSED_STREAM`)
+
 func unsent(err error, b *body) bool {
 	if !b.taken.Load() {
 		return true
 	}
 	var stream refusedStream
-	return errors.As(err, &stream) && stream.Code == codeRefusedStream
+	return errors.As(err, &stream) && stream.Code == codeRefusedStream || refusedAfterBody.MatchString(err.Error())
 }
 
 // post sends one message once and reads what belongs to it.
@@ -71,7 +87,7 @@ func (l *httpLink) post(ctx context.Context, x *Exchange) Reply {
 		case <-ctx.Done():
 		}
 	}()
-	b := &body{r: bytes.NewReader(x.Message.Raw), gate: x.Gate}
+	b := &body{r: bytes.NewReader(x.Message.Raw), gate: x.Gate, late: func() { cancel(errWrittenLate) }}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.remote.URL, b)
 	if err != nil {
 		return Reply{Delivery: Unsent, Err: err}
