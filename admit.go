@@ -78,8 +78,11 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 	if r.act == actBegin || r.act == actPropose {
 		r = c.restrict(q, r)
 	}
-	if r.alias || c.foundByLowerKey(view) {
+	switch {
+	case r.alias:
 		change.Bind = c.bindings(r.op, 1)
+	case c.foundByLowerKey(view):
+		change.Bind = c.bindings(view.Operation, 1)
 	}
 	if r.act == actBegin || r.act == actPropose || r.policyRefused() {
 		next, event, err := c.move(q, r, nonce)

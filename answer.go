@@ -37,7 +37,7 @@ func (c *claim) answer(ctx context.Context, r ruling, view View) (Answer, error)
 	}
 	var subject OperationID
 	if op != nil && !r.hidden {
-		if r.twin && r.decision == Replay {
+		if r.twin && (r.decision == Replay || r.decision == Failed) {
 			full, err := c.rt.store.Load(ctx, Scope{Tenant: op.Tenant, ID: op.ID})
 			if err != nil {
 				return Answer{}, err
@@ -97,7 +97,7 @@ func (rt *Runtime) decided(ctx context.Context, call Call, answer Answer, subjec
 	if answer.WouldBe != "" {
 		event.Data, _ = json.Marshal(map[string]Decision{"would_be": answer.WouldBe})
 	}
-	if err := rt.store.Append(ctx, []Event{event}, durability); err != nil {
+	if err := rt.store.Append(context.WithoutCancel(ctx), []Event{event}, durability); err != nil {
 		return err
 	}
 	rt.observer.Recorded(ctx, event)

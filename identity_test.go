@@ -238,3 +238,22 @@ func TestAFreshKeyForAnUnresolvedEffectIsRefused(t *testing.T) {
 	}
 	b.want(b.do(keyed("13", runtime("refund:order-1042:another"))), deed.Execute, "", 1)
 }
+
+func TestALowerKeyStaysWithItsOperationBesideATwin(t *testing.T) {
+	b := newBench(t, nil)
+	_, failed := b.claim(b.rt, keyed("12", model("refund:order-1042:first")))
+	b.settle(b.rt, failed, deed.Outcome{Kind: deed.OutcomeRefused})
+	b.clock.Advance(time.Second)
+	_, lost := b.claim(b.rt, keyed("12", runtime("refund:order-1042:by-runtime")))
+	b.settle(b.rt, lost, deed.Outcome{Kind: deed.OutcomeUnknown})
+	b.want(b.do(keyed("12", callID("session-1/toolu_1"), model("refund:order-1042:first"))), deed.Uncertain, deed.ReasonTwinUnresolved, 0)
+	if _, err := b.rt.Resolve(context.Background(), deed.Principal{Tenant: "acme", Actor: "ana", Rights: []deed.Right{deed.RightRead, deed.RightResolve}},
+		lost.Operation, deed.Resolution{Outcome: deed.ResolveAbandon, Reason: "nobody knows"}); err != nil {
+		t.Fatal(err)
+	}
+	answer := b.do(keyed("12", callID("session-1/toolu_1")))
+	b.want(answer, deed.Execute, "", 1)
+	if answer.Operation.ID != failed.Operation {
+		t.Errorf("the call id names %s, its model key named %s", answer.Operation.ID, failed.Operation)
+	}
+}

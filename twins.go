@@ -113,7 +113,7 @@ func decideTwin(q inquiry, own, twin *Operation, equal equality) ruling {
 		row.retryAfter = untilLeaseEnds(twin, q.now)
 		return row
 	case StateAuthorized, StateAwaitingApproval:
-		return decidePendingTwin(q, row, similar, equal, foreign)
+		return decidePendingTwin(q, row, similar, equal, foreign || own != nil)
 	case StateCommitted:
 		return decideCommittedTwin(q, row, similar, equal, foreign)
 	case StateFailedRetryable, StateFailedFinal:
@@ -131,12 +131,14 @@ func decideTwin(q inquiry, own, twin *Operation, equal equality) ruling {
 	return begin
 }
 
-// decidePendingTwin: the twin waits for a person or for its caller.
-func decidePendingTwin(q inquiry, row, similar ruling, equal equality, foreign bool) ruling {
+// decidePendingTwin: the twin waits for a person or for its caller. A call that
+// cannot become an alias of it, because the twin is another actor's or because
+// the call's key already names an operation, is held.
+func decidePendingTwin(q inquiry, row, similar ruling, equal equality, apart bool) ruling {
 	if q.provenance.explicit() {
 		return similar
 	}
-	if equal == equalMatter || foreign {
+	if equal == equalMatter || apart {
 		row.decision, row.reason = Denied, ReasonTwinPending
 		return row
 	}

@@ -258,3 +258,16 @@ func TestTheStrictestTwinWins(t *testing.T) {
 		}
 	}
 }
+
+func TestAnOperationOfItsOwnIsNoAliasOfAPendingTwin(t *testing.T) {
+	for _, state := range []deed.State{deed.StateAuthorized, deed.StateAwaitingApproval} {
+		q := question(deed.ProvenanceModel)
+		q.View.Operation = inState(deed.StateFailedRetryable)
+		twin := inState(state)
+		twin.ID = "op_2"
+		q.View.Twins = []*deed.Operation{twin}
+		if _, word := q.Decide(); word != "denied(twin_pending)" {
+			t.Errorf("beside a twin %s: %s", state, word)
+		}
+	}
+}
