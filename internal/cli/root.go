@@ -42,7 +42,7 @@ func (a *app) root() *cobra.Command {
 	}
 	add("run", a.demoCommand(), a.mcpCommand(), a.serveCommand(), a.initCommand(), a.uninitCommand())
 	add("operate", a.opsCommand(), a.toolsCommand(), a.statusCommand())
-	add("check", a.doctorCommand(), a.configCommand(), a.proveCommand(), a.hashCommand(), a.versionCommand())
+	add("check", a.doctorCommand(), a.configCommand(), a.proveCommand(), a.benchCommand(), a.hashCommand(), a.versionCommand())
 	root.AddCommand(a.fixtureCommand(), exitCodesTopic(), ledgerTopic())
 	return root
 }
