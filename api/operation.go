@@ -1,0 +1,152 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// Operation is the record of one intended action, as its caller may see it.
+type Operation struct {
+	OperationID deed.OperationID `json:"operation_id"`
+	Tenant      deed.Tenant      `json:"tenant"`
+	Actor       deed.Actor       `json:"actor"`
+	// Key is left out where it is confidential or nobody gave one.
+	Key               string            `json:"idempotency_key,omitempty"`
+	Family            deed.Family       `json:"family"`
+	Provenance        deed.Provenance   `json:"provenance"`
+	Tool              deed.Tool         `json:"tool"`
+	Effect            deed.EffectClass  `json:"effect"`
+	EffectFingerprint deed.Fingerprint  `json:"effect_fingerprint"`
+	Matter            json.RawMessage   `json:"matter,omitempty"`
+	UpstreamIdentity  string            `json:"upstream_identity,omitempty"`
+	PolicyRevision    string            `json:"policy_revision,omitempty"`
+	PayloadDigest     deed.Digest       `json:"payload_digest"`
+	Meta              map[string]string `json:"meta,omitempty"`
+	// Arguments is the frozen snapshot. Listings leave it out.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+
+	// Status is the effective one: an attempt whose lease has run out is
+	// uncertain, before anyone has written it.
+	Status         deed.Status `json:"status"`
+	Reason         deed.Reason `json:"reason,omitempty"`
+	Retryable      bool        `json:"retryable,omitempty"`
+	Message        string      `json:"message,omitempty"`
+	DecidedBy      string      `json:"decided_by,omitempty"`
+	NoMoreAttempts bool        `json:"no_more_attempts,omitempty"`
+	// Diverged: two proofs name two different remote objects.
+	Diverged bool `json:"diverged,omitempty"`
+	// Contradicted: evidence speaks against what a person said.
+	Contradicted bool `json:"contradicted,omitempty"`
+
+	// Attempt is the number of the latest attempt, 0 when none was begun.
+	Attempt  int            `json:"attempt"`
+	Attempts []Attempt      `json:"attempts,omitempty"`
+	Receipt  *deed.Receipt  `json:"receipt,omitempty"`
+	Receipts []deed.Receipt `json:"receipts,omitempty"`
+
+	ResultDigest  deed.Digest      `json:"result_digest,omitempty"`
+	ResultIsError bool             `json:"result_is_error,omitempty"`
+	Supersedes    deed.OperationID `json:"supersedes,omitempty"`
+	SupersededBy  deed.OperationID `json:"superseded_by,omitempty"`
+	Approval      *Approval        `json:"approval,omitempty"`
+
+	CreatedAt      time.Time `json:"created_at"`
+	AuthorizedAt   time.Time `json:"authorized_at,omitzero"`
+	ExpiresAt      time.Time `json:"expires_at,omitzero"`
+	DispatchBy     time.Time `json:"dispatch_by,omitzero"`
+	LeaseExpiresAt time.Time `json:"lease_expires_at,omitzero"`
+	InputExpiresAt time.Time `json:"input_expires_at,omitzero"`
+	RetryAt        time.Time `json:"retry_at,omitzero"`
+	SettledAt      time.Time `json:"settled_at,omitzero"`
+	DeliveredAt    time.Time `json:"delivered_at,omitzero"`
+	Version        int64     `json:"version"`
+}
+
+// Attempt is one dispatch of an operation.
+type Attempt struct {
+	Attempt int       `json:"attempt"`
+	Worker  string    `json:"worker,omitempty"`
+	BegunAt time.Time `json:"begun_at"`
+	SendBy  time.Time `json:"send_by"`
+	// Cleared: known not to have been applied. Proved: known to have been.
+	Cleared bool             `json:"cleared,omitempty"`
+	Proved  bool             `json:"proved,omitempty"`
+	Outcome deed.OutcomeKind `json:"observed_outcome,omitempty"`
+	EndedAt time.Time        `json:"ended_at,omitzero"`
+}
+
+// Approval is the consent to one digest, which is not the payload's.
+type Approval struct {
+	Digest    deed.Digest `json:"digest"`
+	ID        string      `json:"id,omitempty"`
+	ExpiresAt time.Time   `json:"expires_at"`
+	Approvers []string    `json:"approvers,omitempty"`
+	SpentAt   time.Time   `json:"spent_at,omitzero"`
+}
+
+// Operations is one page of a listing, newest first.
+type Operations struct {
+	Operations []Operation `json:"operations"`
+	// Next is the value of "before" for the next page, empty on the last one.
+	Next string `json:"next,omitempty"`
+}
+
+// Event is one line of an operation's history.
+type Event struct {
+	ID          deed.EventID     `json:"id"`
+	OperationID deed.OperationID `json:"operation_id,omitempty"`
+	Version     int64            `json:"version"`
+	At          time.Time        `json:"at"`
+	Name        deed.EventName   `json:"name"`
+	Actor       deed.Actor       `json:"actor"`
+	Attempt     int              `json:"attempt,omitempty"`
+	From        deed.Status      `json:"from,omitempty"`
+	To          deed.Status      `json:"to,omitempty"`
+	Reason      deed.Reason      `json:"reason,omitempty"`
+	Tool        deed.Tool        `json:"tool,omitempty"`
+	Fingerprint deed.Fingerprint `json:"effect_fingerprint,omitempty"`
+	Data        json.RawMessage  `json:"data,omitempty"`
+}
+
+// Events is the history of one operation, oldest first.
+type Events struct {
+	Events []Event `json:"events"`
+}
+
+// ResolveRequest is a person's decision about an operation whose outcome is
+// not known.
+type ResolveRequest struct {
+	Outcome   deed.ResolutionOutcome `json:"outcome"`
+	RemoteIDs []string               `json:"remote_ids,omitempty"`
+	Reason    string                 `json:"reason"`
+	// Version, when sent, is the version that was looked at.
+	Version int64 `json:"version,omitempty"`
+	// Force decides although the process that sent it may still be at work.
+	// With not_applied it authorises a second effect.
+	Force bool `json:"force,omitempty"`
+}
+
+// ReasonRequest is the body of cancel and reopen.
+type ReasonRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// Stats counts the operations that the caller may see.
+type Stats struct {
+	// Statuses counts by effective status; those with none are left out.
+	Statuses map[deed.Status]int `json:"statuses"`
+	// AtLeast lists the statuses of which there are more than were counted.
+	AtLeast []deed.Status `json:"at_least,omitempty"`
+	// OldestUncertain is the longest unresolved one, abandoned ones aside.
+	OldestUncertain *Oldest `json:"oldest_uncertain,omitempty"`
+}
+
+// Oldest names an operation and since when it has been as it is.
+type Oldest struct {
+	OperationID deed.OperationID `json:"operation_id"`
+	Since       time.Time        `json:"since"`
+}

@@ -1,0 +1,130 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
+	"github.com/deed-run/deed/internal/canon"
+)
+
+// read takes the body in, within its limits of length and time.
+func (s *Server) read(w http.ResponseWriter, x *exchange) (reply, bool) {
+	kind, parameters, err := mime.ParseMediaType(x.Header.Get("Content-Type"))
+	charset := parameters["charset"]
+	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return problem(http.StatusUnsupportedMediaType, api.TypeMediaType, "The body is not application/json", "nothing was done; send JSON in UTF-8 with Content-Type: application/json"), true
+	}
+	if encoding := x.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return problem(http.StatusUnsupportedMediaType, api.TypeMediaType, "The body is encoded", "nothing was done; send it without Content-Encoding"), true
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.ReadWithin))
+	x.body, err = io.ReadAll(http.MaxBytesReader(w, x.Body, s.MaxBody))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		no := problem(http.StatusRequestEntityTooLarge, api.TypeTooLarge, "The body is too long", fmt.Sprintf("nothing was done; a body has at most %d bytes", s.MaxBody))
+		no.body.(*api.Problem).Decision, no.body.(*api.Problem).Reason = deed.Denied, deed.ReasonBadArguments
+		return no, true
+	case err != nil:
+		return malformed("the body broke off; nothing was done"), true
+	}
+	return reply{}, false
+}
+
+// malformed is denied(bad_arguments) of a request that means nothing.
+func malformed(detail string) reply {
+	no := problem(http.StatusBadRequest, api.TypeMalformed, "The request cannot be understood", detail)
+	no.body.(*api.Problem).Decision, no.body.(*api.Problem).Reason = deed.Denied, deed.ReasonBadArguments
+	return no
+}
+
+// decode reads the body strictly: one JSON object that every reader
+// understands alike, with members that are known, spelt exactly, and there
+// once.
+func (x *exchange) decode(into any) (reply, bool) {
+	if err := canon.Strict(x.body); err != nil {
+		return malformed(err.Error() + "; nothing was done"), true
+	}
+	if string(bytes.TrimSpace(x.body)) == "null" {
+		return malformed("a JSON object is expected in the body; nothing was done"), true
+	}
+	if why := unknownMember("", x.body, reflect.TypeOf(into).Elem()); why != "" {
+		return malformed(why + "; nothing was done"), true
+	}
+	if err := json.Unmarshal(x.body, into); err != nil {
+		return malformed(strings.TrimPrefix(err.Error(), "json: ") + "; nothing was done"), true
+	}
+	return reply{}, false
+}
+
+// unknownMember names a member that the type does not have. encoding/json
+// takes other spellings of a name for the name; this does not.
+func unknownMember(at string, doc json.RawMessage, t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[json.RawMessage]() || string(doc) == "null" {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(doc, &members); err != nil {
+			return "a JSON object is expected" + place(at)
+		}
+		fields := fieldsOf(t)
+		for name, value := range members {
+			field, known := fields[name]
+			if !known {
+				return fmt.Sprintf("there is no member %q%s", name, place(at))
+			}
+			if why := unknownMember(at+"/"+name, value, field.Type); why != "" {
+				return why
+			}
+		}
+	case reflect.Slice:
+		var elements []json.RawMessage
+		if json.Unmarshal(doc, &elements) != nil {
+			return ""
+		}
+		for i, element := range elements {
+			if why := unknownMember(fmt.Sprintf("%s/%d", at, i), element, t.Elem()); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+func place(at string) string {
+	if at == "" {
+		return " in the body"
+	}
+	return " at " + at
+}
+
+// fieldsOf lists a struct's JSON members, those of embedded structs included.
+func fieldsOf(t reflect.Type) map[string]reflect.StructField {
+	fields := map[string]reflect.StructField{}
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous || !field.IsExported() || name == "-" || name == "" {
+			continue
+		}
+		fields[name] = field
+	}
+	return fields
+}

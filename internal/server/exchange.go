@@ -1,0 +1,185 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
+)
+
+// exchange is one authenticated request.
+type exchange struct {
+	*http.Request
+	who  deed.Principal
+	body []byte
+}
+
+// id is the operation that the path names.
+func (x *exchange) id() deed.OperationID { return deed.OperationID(x.PathValue("id")) }
+
+// reply is what is answered.
+type reply struct {
+	status int
+	header http.Header
+	body   any
+	// delivered, when set, is called after the answer was handed over.
+	delivered func()
+}
+
+func answer(status int, body any) reply {
+	return reply{status: status, header: http.Header{}, body: body}
+}
+
+// problem is an answer of RFC 9457.
+func problem(status int, kind, title, detail string) reply {
+	return answer(status, &api.Problem{Type: api.ProblemPage + "#" + kind, Title: title, Status: status, Detail: detail})
+}
+
+// serve runs one route: who asks, what with, the answer.
+func (s *Server) serve(route route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, known := s.Auth(r)
+		if !known {
+			s.write(w, r, unauthenticated(r))
+			return
+		}
+		x := &exchange{Request: r, who: who}
+		if route.request != nil {
+			if no, refused := s.read(w, x); refused {
+				s.write(w, r, no)
+				return
+			}
+		}
+		s.write(w, r, route.handle(s, x))
+	}
+}
+
+// unauthenticated asks for a bearer token (RFC 6750 section 3).
+func unauthenticated(r *http.Request) reply {
+	no := problem(http.StatusUnauthorized, api.TypeUnauthenticated, "Nobody known asks", "nothing was done; send a valid bearer token")
+	no.body.(*api.Problem).Decision, no.body.(*api.Problem).Reason = deed.Denied, deed.ReasonUnauthenticated
+	challenge := `Bearer realm="deed"`
+	if r.Header.Get("Authorization") != "" {
+		challenge += `, error="invalid_token"`
+	}
+	no.header.Set("WWW-Authenticate", challenge)
+	return no
+}
+
+// notFound is the same for what is not there and for what is not the caller's.
+func notFound() reply {
+	return problem(http.StatusNotFound, api.TypeNotFound, "There is no such thing", "it does not exist, or is not yours to see")
+}
+
+// failure turns an error of the Runtime into its answer.
+func (s *Server) failure(err error) reply {
+	var refused *deed.RefusedError
+	switch {
+	case errors.Is(err, deed.ErrNotFound):
+		return notFound()
+	case errors.Is(err, deed.ErrForbidden):
+		no := problem(http.StatusForbidden, api.TypeForbidden, "It is not permitted", err.Error())
+		no.body.(*api.Problem).Decision, no.body.(*api.Problem).Reason = deed.Denied, deed.ReasonForbidden
+		return no
+	case errors.As(err, &refused):
+		no := problem(http.StatusConflict, api.TypeRefused, "The operation does not permit it where it stands", refused.Error())
+		s.about(no.body.(*api.Problem), refused.Operation)
+		return no
+	case errors.Is(err, deed.ErrVersion):
+		return problem(http.StatusConflict, api.TypeVersion, "The operation has moved meanwhile", err.Error()+"; nothing was changed; look at it again")
+	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrCommitUnknown), errors.Is(err, deed.ErrLedgerVersion), errors.Is(err, deed.ErrClosed):
+		return s.unavailable("the ledger does not answer; ask again later")
+	}
+	return problem(http.StatusInternalServerError, api.TypeInternal, "Something unforeseen went wrong", "it is not known whether anything was changed; look at the operation")
+}
+
+func (s *Server) unavailable(detail string) reply {
+	no := problem(http.StatusServiceUnavailable, api.TypeUnavailable, "The ledger cannot be reached", detail)
+	no.body.(*api.Problem).Reason = deed.ReasonStoreUnavailable
+	no.header.Set("Retry-After", "1")
+	return no
+}
+
+// about adds the operation that a problem is about.
+func (s *Server) about(p *api.Problem, op *deed.Operation) {
+	if op == nil {
+		return
+	}
+	view := s.view(op, false)
+	p.Operation, p.OperationID, p.OperationStatus = &view, op.ID, view.Status
+}
+
+// write sends an answer. Answers are never cached: they are about a caller.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, a reply) {
+	header := w.Header()
+	for name, values := range a.header {
+		header[name] = values
+	}
+	header.Set("Content-Type", "application/json")
+	if p, is := a.body.(*api.Problem); is {
+		header.Set("Content-Type", "application/problem+json")
+		p.Instance = r.URL.EscapedPath()
+	}
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	var doc bytes.Buffer
+	encoder := json.NewEncoder(&doc)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(a.body); err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	header.Set("Content-Length", strconv.Itoa(doc.Len()))
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Now().Add(s.WriteWithin))
+	w.WriteHeader(a.status)
+	if _, err := w.Write(doc.Bytes()); err != nil {
+		return
+	}
+	if err := control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return
+	}
+	if a.delivered != nil {
+		a.delivered()
+	}
+}
+
+// foreign says why a name that points at this machine (DNS rebinding) is not
+// answered, or "".
+func (s *Server) foreign(r *http.Request) string {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok || !isLoopback(hostOf(local.String())) {
+		return ""
+	}
+	host := hostOf(r.Host)
+	if isLoopback(host) {
+		return ""
+	}
+	for _, name := range s.Hosts {
+		if strings.EqualFold(name, host) {
+			return ""
+		}
+	}
+	return "the Host header does not name this server; nothing was done"
+}
+
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,173 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
+	"github.com/deed-run/deed/internal/canon"
+)
+
+// list answers GET /v1/operations.
+func (s *Server) list(x *exchange) reply {
+	query, wrong := queryOf(x)
+	if wrong != "" {
+		return malformed(wrong + "; nothing was looked up")
+	}
+	page, err := s.Runtime.List(x.Context(), x.who, query)
+	if err != nil {
+		return s.failure(err)
+	}
+	list := api.Operations{Operations: make([]api.Operation, 0, len(page.Operations)), Next: string(page.Next)}
+	for _, op := range page.Operations {
+		list.Operations = append(list.Operations, s.view(op, false))
+	}
+	return answer(http.StatusOK, list)
+}
+
+const maxPage = 1000
+
+// queryOf reads the filters. A misspelt one would list more than was asked
+// for, so it is refused.
+func queryOf(x *exchange) (deed.Query, string) {
+	q := deed.Query{Meta: map[string]string{}}
+	for name, values := range x.URL.Query() {
+		if len(values) > 1 && name != "status" {
+			return q, fmt.Sprintf("%s is there twice", name)
+		}
+		value := values[0]
+		switch name {
+		case "status":
+			for _, word := range values {
+				statuses := deed.Filter(word).Statuses()
+				if statuses == nil {
+					return q, fmt.Sprintf("there is no status %q; groups are pending, accepted, failed, uncertain, closed", word)
+				}
+				q.Statuses = append(q.Statuses, statuses...)
+			}
+			slices.Sort(q.Statuses)
+			q.Statuses = slices.Compact(q.Statuses)
+		case "tool":
+			q.Tool = deed.Tool(value)
+		case "actor":
+			q.Actor = deed.Actor(value)
+		case "key":
+			q.Key = value
+		case "fingerprint":
+			q.Fingerprint = deed.Fingerprint(value)
+		case "matter":
+			q.Matter = matterOf(value)
+		case "reason":
+			q.Reason = deed.Reason(value)
+		case "before":
+			q.Before = deed.OperationID(value)
+		case "limit":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 || n > maxPage {
+				return q, fmt.Sprintf("limit is 1 to %d", maxPage)
+			}
+			q.Limit = n
+		default:
+			fact, found := strings.CutPrefix(name, "meta.")
+			if !found || fact == "" {
+				return q, fmt.Sprintf("there is no filter %q", name)
+			}
+			q.Meta[fact] = value
+		}
+	}
+	return q, ""
+}
+
+// matterOf takes the JSON list of a subject's values, or the only one of them
+// as plain text.
+func matterOf(text string) deed.Matter {
+	if strings.HasPrefix(text, "[") {
+		if list, err := canon.CanonicalJSON([]byte(text)); err == nil {
+			return deed.Matter(list)
+		}
+	}
+	list, err := json.Marshal([]string{text})
+	if err == nil {
+		list, err = canon.CanonicalJSON(list)
+	}
+	if err != nil {
+		return deed.Matter(text)
+	}
+	return deed.Matter(list)
+}
+
+// show answers GET /v1/operations/{id}.
+func (s *Server) show(x *exchange) reply {
+	op, err := s.Runtime.Get(x.Context(), x.who, x.id())
+	if err != nil {
+		return s.failure(err)
+	}
+	return answer(http.StatusOK, s.view(op, true))
+}
+
+// events answers GET /v1/operations/{id}/events.
+func (s *Server) events(x *exchange) reply {
+	events, err := s.Runtime.Events(x.Context(), x.who, x.id())
+	if err != nil {
+		return s.failure(err)
+	}
+	list := api.Events{Events: make([]api.Event, 0, len(events))}
+	for _, event := range events {
+		list.Events = append(list.Events, viewOfEvent(event))
+	}
+	return answer(http.StatusOK, list)
+}
+
+// resolve answers POST /v1/operations/{id}/resolve.
+func (s *Server) resolve(x *exchange) reply {
+	var body api.ResolveRequest
+	if no, refused := x.decode(&body); refused {
+		return no
+	}
+	switch body.Outcome {
+	case deed.ResolveCommitted, deed.ResolveNotApplied, deed.ResolveAbandon:
+	default:
+		return malformed("outcome is committed, not_applied or abandon; nothing was changed")
+	}
+	switch {
+	case body.Reason == "":
+		return malformed("reason is missing: say how you know; nothing was changed")
+	case len(body.RemoteIDs) > 0 && body.Outcome != deed.ResolveCommitted:
+		return malformed("remote_ids belong to committed; nothing was changed")
+	}
+	return s.operated(s.Runtime.Resolve(x.Context(), x.who, x.id(), deed.Resolution{
+		Outcome: body.Outcome, RemoteIDs: body.RemoteIDs, Reason: body.Reason, Version: body.Version, Force: body.Force,
+	}))
+}
+
+// cancel answers POST /v1/operations/{id}/cancel.
+func (s *Server) cancel(x *exchange) reply {
+	var body api.ReasonRequest
+	if no, refused := x.decode(&body); refused {
+		return no
+	}
+	return s.operated(s.Runtime.Cancel(x.Context(), x.who, x.id(), body.Reason))
+}
+
+// reopen answers POST /v1/operations/{id}/reopen.
+func (s *Server) reopen(x *exchange) reply {
+	var body api.ReasonRequest
+	if no, refused := x.decode(&body); refused {
+		return no
+	}
+	return s.operated(s.Runtime.Reopen(x.Context(), x.who, x.id(), body.Reason))
+}
+
+func (s *Server) operated(op *deed.Operation, err error) reply {
+	if err != nil {
+		return s.failure(err)
+	}
+	return answer(http.StatusOK, s.view(op, false))
+}

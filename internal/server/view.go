@@ -1,0 +1,69 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
+)
+
+// view shows an operation to somebody who may read it; whole adds the
+// arguments. The nonces of attempts are the ledger's own and are not shown.
+func (s *Server) view(op *deed.Operation, whole bool) api.Operation {
+	v := api.Operation{
+		OperationID: op.ID, Tenant: op.Tenant, Actor: op.Actor, Family: op.Key.Family, Provenance: op.Key.Provenance,
+		Tool: op.Tool, Effect: op.Effect, EffectFingerprint: op.Fingerprint, Matter: validJSON([]byte(op.Matter)),
+		UpstreamIdentity: op.UpstreamIdentity, PolicyRevision: op.PolicyRevision, PayloadDigest: op.PayloadDigest, Meta: op.Meta,
+		Status: op.EffectiveStatus(s.Clock.Now()), Reason: op.Reason, Retryable: op.Retryable, Message: op.Message,
+		DecidedBy: op.DecidedBy, NoMoreAttempts: op.NoMoreAttempts, Diverged: op.Diverged, Contradicted: op.Contradicted,
+		Attempt: op.AttemptNumber(), Receipt: op.Receipt(), Receipts: op.Receipts,
+		ResultDigest: op.ResultDigest, ResultIsError: op.ResultIsError, Supersedes: op.Supersedes, SupersededBy: op.SupersededBy,
+		CreatedAt: op.CreatedAt.UTC(), AuthorizedAt: utc(op.AuthorizedAt), ExpiresAt: utc(op.ExpiresAt), DispatchBy: utc(op.DispatchBy),
+		LeaseExpiresAt: utc(op.LeaseExpiresAt), InputExpiresAt: utc(op.InputExpiresAt), RetryAt: utc(op.RetryAt),
+		SettledAt: utc(op.SettledAt), DeliveredAt: utc(op.DeliveredAt), Version: op.Version,
+	}
+	if v.Status == deed.StatusUncertain && op.Status != deed.StatusUncertain {
+		v.Reason = deed.ReasonOutcomeUnknown
+	}
+	if op.Key.Family != deed.FamilySecret && op.Key.Provenance != deed.ProvenanceNone {
+		v.Key = op.Key.Text
+	}
+	for _, a := range op.Attempts {
+		v.Attempts = append(v.Attempts, api.Attempt{
+			Attempt: a.Number, Worker: a.Worker, BegunAt: a.BegunAt.UTC(), SendBy: a.SendBy.UTC(),
+			Cleared: a.Cleared, Proved: a.Proved, Outcome: a.Outcome, EndedAt: utc(a.EndedAt),
+		})
+	}
+	if a := op.Approval; a != nil {
+		v.Approval = &api.Approval{Digest: a.Digest, ID: a.ID, ExpiresAt: a.ExpiresAt.UTC(), Approvers: a.Approvers, SpentAt: utc(a.SpentAt)}
+	}
+	if whole {
+		v.Arguments = validJSON(op.Arguments)
+	}
+	return v
+}
+
+func utc(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC()
+}
+
+// validJSON lets nothing through that would spoil the answer.
+func validJSON(doc []byte) json.RawMessage {
+	if len(doc) == 0 || !json.Valid(doc) {
+		return nil
+	}
+	return doc
+}
+
+func viewOfEvent(e deed.Event) api.Event {
+	return api.Event{
+		ID: e.ID, OperationID: e.OperationID, Version: e.Version, At: e.At.UTC(), Name: e.Name, Actor: e.Actor, Attempt: e.Attempt,
+		From: e.From, To: e.To, Reason: e.Reason, Tool: e.Tool, Fingerprint: e.Fingerprint, Data: validJSON(e.Data),
+	}
+}
