@@ -39,6 +39,7 @@ type httpLink struct {
 	initHeader  http.Header
 	heard       time.Time
 	listening   bool
+	opening     chan struct{} // closed when the latest initialize has been answered
 }
 
 // noticeWait bounds the POST of a notification or reply, which waits so that messages keep their order.
@@ -63,8 +64,10 @@ func (l *httpLink) Send(ctx context.Context, x *Exchange) {
 		x.end(Reply{Delivery: Unsent, Err: ErrUpstreamClosed})
 		return
 	}
+	opened := l.order(x.Message)
 	if !x.Message.IsRequest() {
 		defer l.work.Done()
+		<-opened
 		ctx, cancel := context.WithTimeout(ctx, noticeWait)
 		defer cancel()
 		r := l.post(ctx, x)
@@ -79,6 +82,11 @@ func (l *httpLink) Send(ctx context.Context, x *Exchange) {
 	}
 	go func() {
 		defer l.work.Done()
+		if x.Message.Method == "initialize" {
+			defer close(opened)
+		} else {
+			<-opened
+		}
 		if err := l.renew(ctx, x.Message); err != nil {
 			x.end(Reply{Delivery: Unsent, Err: err})
 			return
@@ -89,6 +97,17 @@ func (l *httpLink) Send(ctx context.Context, x *Exchange) {
 		}
 		x.end(r)
 	}()
+}
+
+// order returns what a message waits for: the answer to the initialize before it, which brings the session. An initialize gets the channel
+// that it closes itself; it always ends, because the link's end ends its request.
+func (l *httpLink) order(m Message) chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.Method == "initialize" && m.IsRequest() {
+		l.opening = make(chan struct{})
+	}
+	return l.opening
 }
 
 // opened records what a session was opened with, so that it can be renewed.

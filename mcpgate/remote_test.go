@@ -148,6 +148,21 @@ func TestABrokenHTTPAnswerIsNeverSentAgain(t *testing.T) {
 	}
 }
 
+func TestMessagesWaitForTheSession(t *testing.T) {
+	b, remote := bad(t)
+	c := serve(t, mcpgate.Stdio{Name: "bad", Upstream: remote, Principal: tester})
+	c.send(initializeBody)
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	mustContain(t, c.next(), `"id":"init"`)
+	mustContain(t, c.next(), `"id":1,"result":{}`)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.headers) != 3 {
+		t.Errorf("the upstream received %d messages", len(b.headers))
+	}
+}
+
 func TestAnUnreachableUpstreamIsProvedUnsent(t *testing.T) {
 	for name, url := range map[string]string{
 		"connection refused": "http://127.0.0.1:1/mcp", "no such name": "http://deed-test.invalid/mcp", "no TLS there": "https://127.0.0.1:1/mcp",

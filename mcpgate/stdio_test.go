@@ -35,6 +35,22 @@ func TestStdioForwardsEveryByte(t *testing.T) {
 	}
 }
 
+func TestMessagesThatDoNotWaitKeepTheirOrder(t *testing.T) {
+	command, log := hostile(t)
+	c := serve(t, mcpgate.Stdio{Name: "hostile", Upstream: command})
+	c.send(initializeBody)
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	for _, id := range []string{"1", "2", "3"} {
+		c.send(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, id)
+	}
+	for _, id := range []string{`"init"`, "1", "2", "3"} {
+		mustContain(t, c.next(), `"id":`+id)
+	}
+	if n := len(received(t, log, "notifications/initialized")); n != 1 {
+		t.Errorf("%d initialized notifications", n)
+	}
+}
+
 func TestStdioPassesRequestsOfTheServerBothWays(t *testing.T) {
 	command, _ := hostile(t)
 	c := serve(t, mcpgate.Stdio{Name: "hostile", Upstream: command})
