@@ -179,11 +179,16 @@ func (c *committer) drop() {
 }
 
 // commitFailed makes sure of what became of a commit that returned an error.
-// The log may hold the whole transaction all the same, unsynced, and a later
-// recovery would bring it back. The connection still knows where the log
+// Where a write failed, the log ends before the frame that commits. Where the
+// sync failed, it may hold the whole transaction all the same, and a
+// later recovery would bring it back. The connection still knows where the log
 // ended: another write there replaces it, after which it is certainly gone.
 func (c *committer) commitFailed(why error) error {
 	if err := c.rollback(nil); err != nil || !errors.Is(why, sqlite3.IOERR) {
+		return why
+	}
+	if errors.Is(why, sqlite3.IOERR_WRITE) {
+		c.drop()
 		return why
 	}
 	if err := c.overwrite(); err != nil {

@@ -64,7 +64,7 @@ func (l *Ledger) explain(doing string, err error) error {
 	case err == nil, errors.As(err, new(changeError)), errors.Is(err, deed.ErrUnavailable):
 		return err
 	case errors.Is(err, deed.ErrCommitUnknown):
-		return fmt.Errorf("%s: %w", l.path, err)
+		return fmt.Errorf("%s the ledger %s: %s: %w", doing, l.path, remedy(err), err)
 	case !ledgerFailed(err):
 		var code sqlite3.ErrorCode
 		if errors.As(err, &code) {
@@ -86,6 +86,9 @@ func remedy(err error) string {
 		return "the file is damaged; stop, keep a copy of it with its -wal file, and restore a backup or recover it with the sqlite3 shell"
 	case errors.Is(err, sqlite3.READONLY), errors.Is(err, sqlite3.PERM), errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, sqlite3.AUTH):
 		return "the file or its folder cannot be written; check their owner and mode, and whether the disk is mounted read-only"
+	case errors.Is(err, sqlite3.IOERR_WRITE):
+		// Some systems' word for a full disk ends up here.
+		return "the disk is full, or failing; make room or check the disk and the system's log, the ledger goes on by itself"
 	case errors.Is(err, sqlite3.IOERR):
 		return "the disk reported an error; check the disk and the system's log"
 	case errors.Is(err, sqlite3.NOMEM):

@@ -5,8 +5,10 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,29 +19,31 @@ import (
 )
 
 // faulty opens a ledger on a disk whose writes and syncs can be made to fail.
-func faulty(t *testing.T) (ledger *sqlite.Ledger, path string, write, sync *fault) {
+func faulty(t *testing.T) (ledger *sqlite.Ledger, path string, writes, syncs *fault) {
 	t.Helper()
-	write, sync = &fault{}, &fault{}
+	writes, syncs = &fault{}, &fault{}
 	name := registerVFS(t, &hooks{
-		write: func(string, []byte, int64) error { return write.now() },
-		sync:  func(string) error { return sync.now() },
+		write: func(string, []byte, int64) error { return writes.now() },
+		sync:  func(string) error { return syncs.now() },
 	})
 	path = filepath.Join(t.TempDir(), "ledger.db")
-	return openAt(t, path, sqlite.Options{VFS: name}), path, write, sync
+	return openAt(t, path, sqlite.Options{VFS: name}), path, writes, syncs
 }
 
 func TestAFailingDiskWritesNothingAndIsSurvived(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		sync bool
+		is   error
 		want string
 	}{
-		"full":             {sqlite3.FULL, false, "make room"},
-		"error on writing": {sqlite3.IOERR_WRITE, false, "check the disk"},
-		"error on syncing": {sqlite3.IOERR_FSYNC, true, "check the disk"},
+		"full":             {sqlite3.FULL, false, deed.ErrUnavailable, "make room"},
+		"error on writing": {sqlite3.IOERR_WRITE, false, deed.ErrUnavailable, "check the disk"},
+		// With every sync failing nobody can know what a crash would leave.
+		"error on syncing": {sqlite3.IOERR_FSYNC, true, deed.ErrCommitUnknown, "check the disk"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ledger, path, write, sync := faulty(t)
+			ledger, path, writes, syncs := faulty(t)
 			before, err := begin(t.Context(), ledger, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -47,17 +51,14 @@ func TestAFailingDiskWritesNothingAndIsSurvived(t *testing.T) {
 			if err := ledger.Append(t.Context(), before.begin.Events, deed.Durable); err != nil {
 				t.Fatal(err)
 			}
-			which := write
+			which := writes
 			if c.sync {
-				which = sync
+				which = syncs
 			}
 			which.set(c.err)
 			o, err := begin(t.Context(), ledger, 2)
-			unknown := c.sync || c.err == sqlite3.IOERR_WRITE
-			switch {
-			case unknown && errors.Is(err, deed.ErrCommitUnknown):
-			case !errors.Is(err, deed.ErrUnavailable) || !strings.Contains(err.Error(), c.want):
-				t.Errorf("err = %v, want ErrUnavailable and a remedy", err)
+			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("err = %v, want %v and a remedy", err, c.is)
 			}
 			view, err := ledger.Load(t.Context(), before.scope)
 			if err != nil || view.Operation == nil {
@@ -68,7 +69,7 @@ func TestAFailingDiskWritesNothingAndIsSurvived(t *testing.T) {
 				t.Errorf("after the disk came back: %v", err)
 			}
 			view, err = ledger.Load(t.Context(), deed.Scope{Tenant: benchTenant, ID: o.id()})
-			if err != nil || view.Operation != nil {
+			if err != nil || view.Operation != nil && c.is == deed.ErrUnavailable {
 				t.Errorf("what was refused is there: %v, %v", view.Operation, err)
 			}
 			if err := ledger.Close(); err != nil {
@@ -205,5 +206,85 @@ func TestAValueTooLargeIsRefusedAndOthersGoOn(t *testing.T) {
 	}
 	if _, err := begin(t.Context(), ledger, 1002); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// On a disk that fails now and then, what was acknowledged is there, and what
+// was unavailable is not.
+func TestEveryOutcomeIsTrueOnABadDisk(t *testing.T) {
+	for seed := range uint64(4) {
+		var mu sync.Mutex
+		random := rand.New(rand.NewPCG(seed, 7))
+		bad := false
+		fails := func(errs ...error) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if !bad || random.IntN(12) > 0 {
+				return nil
+			}
+			return errs[random.IntN(len(errs))]
+		}
+		name := registerVFS(t, &hooks{
+			write: func(string, []byte, int64) error {
+				return fails(sqlite3.FULL, sqlite3.IOERR_WRITE, nil, nil, nil, nil, nil)
+			},
+			sync: func(string) error { return fails(sqlite3.IOERR_FSYNC) },
+		})
+		path := filepath.Join(t.TempDir(), "ledger.db")
+		ledger, err := sqlite.Open(t.Context(), path, sqlite.Options{VFS: name, CheckpointPages: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		bad = true
+		mu.Unlock()
+		outcomes := map[deed.OperationID]error{}
+		var group sync.WaitGroup
+		for worker := range int64(3) {
+			group.Go(func() {
+				for n := worker + 1; n < 150; n += 3 {
+					o, err := begin(t.Context(), ledger, n)
+					mu.Lock()
+					outcomes[o.id()] = err
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+		mu.Lock()
+		bad = false
+		mu.Unlock()
+		if err := ledger.Close(); err != nil {
+			t.Error(err)
+		}
+		again := openAt(t, path, sqlite.Options{})
+		counts := map[string]int{}
+		for id, outcome := range outcomes {
+			view, err := again.Load(t.Context(), deed.Scope{Tenant: benchTenant, ID: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			there := view.Operation != nil
+			switch {
+			case outcome == nil:
+				counts["acknowledged"]++
+				if !there {
+					t.Errorf("seed %d: %s was acknowledged and is lost", seed, id)
+				}
+			case errors.Is(outcome, deed.ErrCommitUnknown):
+				counts["unknown"]++
+			case errors.Is(outcome, deed.ErrUnavailable):
+				counts["unavailable"]++
+				if there {
+					t.Errorf("seed %d: %s is there, and was %v", seed, id, outcome)
+				}
+			default:
+				t.Errorf("seed %d: %s: %v", seed, id, outcome)
+			}
+		}
+		if counts["acknowledged"] == 0 || counts["unavailable"] == 0 {
+			t.Errorf("seed %d says nothing: %v", seed, counts)
+		}
+		checkIntegrity(t, path)
 	}
 }

@@ -5,6 +5,7 @@ package sqlite_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/sqlite"
@@ -14,7 +15,7 @@ import (
 // open returns a ledger in a folder of its own.
 func open(t *testing.T, clock deed.Clock) *sqlite.Ledger {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{Clock: clock})
+	return openAt(t, filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{Clock: clock, Patience: time.Minute})
 }
 
 func openAt(t *testing.T, path string, options sqlite.Options) *sqlite.Ledger {

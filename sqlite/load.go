@@ -43,7 +43,7 @@ func (l *loader) load(now time.Time) error {
 	if err := l.otherRules(); err != nil {
 		return err
 	}
-	active, err := readSetting(l.connection, activeSetting(l.scope.Tool))
+	active, err := readSetting(l.connection, deed.ActiveSetting(l.scope.Tool))
 	l.view.Active = deed.Digest(active)
 	return err
 }
@@ -128,7 +128,7 @@ func (l *loader) related(at stored) error {
 			return s.err
 		}
 	}
-	if current := at.Current(); l.scope.Later && current != nil {
+	if current := at.Current(); l.scope.Later && at.Matter != "" && current != nil {
 		s := l.use(stmtLater)
 		s.text(string(at.Tenant))
 		s.text(string(at.Tool))

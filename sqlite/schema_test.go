@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,7 +68,7 @@ func TestStatementsReadAlongTheirIndexes(t *testing.T) {
 // The walk over twins may not grow with their number: it counts steps of
 // SQLite's machine, not time.
 func TestTwinsCostNoMoreWhenThereAreThousands(t *testing.T) {
-	ledger := open(t, deed.SystemClock{})
+	ledger := openAt(t, filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{Patience: time.Minute})
 	const many = 3000
 	template := newBenchOperation(1).settle.Put[0]
 	var batch deed.Change

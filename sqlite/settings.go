@@ -4,13 +4,7 @@ package sqlite
 
 import (
 	"context"
-
-	"github.com/deed-run/deed"
 )
-
-// activeSetting names the setting that holds the rules last loaded for a
-// tool.
-func activeSetting(tool deed.Tool) string { return "active/" + string(tool) }
 
 // Setting implements deed.Store.
 func (l *Ledger) Setting(ctx context.Context, name string, update func(old []byte) []byte) ([]byte, error) {

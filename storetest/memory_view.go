@@ -29,7 +29,7 @@ func (m *Memory) view(scope deed.Scope) deed.View {
 	view.Twins = m.twins(scope, view)
 	view.Refused = m.refused(scope)
 	view.OtherRules = m.otherRules(scope)
-	view.Active = deed.Digest(m.settings["active/"+string(scope.Tool)])
+	view.Active = deed.Digest(m.settings[deed.ActiveSetting(scope.Tool)])
 	return view
 }
 
@@ -87,7 +87,7 @@ func (m *Memory) lineage(tenant deed.Tenant, view deed.View) []*deed.Operation {
 // attempt since this one last did.
 func (m *Memory) later(op *deed.Operation) bool {
 	current := op.Current()
-	if current == nil {
+	if op.Matter == "" || current == nil {
 		return false
 	}
 	for _, other := range m.operations {

@@ -135,12 +135,7 @@ var twinCases = []testCase{
 			op.Attempts = append(op.Attempts, deed.Attempt{Number: 2, BegunAt: f.clock.Now()})
 		})
 		f.equal("after the earlier one began again", later(op), true)
-		without := func(op *deed.Operation) { op.Matter = "" }
-		nobodys := f.with(deed.StatusUncertain, without)
-		f.equal("of none without a matter", later(nobodys), false)
-		f.clock.Advance(time.Minute)
-		f.with(deed.StatusExecuting, without)
-		f.equal("of one without a matter", later(nobodys), true)
+		f.equal("of a matter of nobody", later(f.with(deed.StatusUncertain, func(op *deed.Operation) { op.Matter = "" })), false)
 	}},
 }
 
@@ -190,7 +185,7 @@ var ruleCases = []testCase{
 		f.equal("other rules", view.OtherRules, []deed.Digest{"c", "d", "g"})
 	}},
 	{"the rules in force are found by the tool", func(f *fixture) {
-		f.set("active/payments/refund", []byte(digestOf("r2")))
+		f.set(deed.ActiveSetting("payments/refund"), []byte(digestOf("r2")))
 		f.equal("active", f.load(deed.Scope{Tenant: tenant, Tool: "payments/refund"}).Active, digestOf("r2"))
 		f.equal("of another tool", f.load(deed.Scope{Tenant: tenant, Tool: "payments/capture"}).Active, deed.Digest(""))
 	}},

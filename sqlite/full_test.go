@@ -1,0 +1,107 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/sqlite"
+)
+
+// fillUp begins and settles operations until one fails, and returns what was
+// acknowledged and the error.
+func fillUp(t *testing.T, ledger *sqlite.Ledger) (map[deed.OperationID]string, error) {
+	t.Helper()
+	acknowledged := map[deed.OperationID]string{}
+	for n := int64(1); n < 20_000; n++ {
+		o := newBenchOperation(n)
+		if _, err := ledger.Transact(t.Context(), o.scope, func(deed.View) (deed.Change, error) { return o.begin, nil }); err != nil {
+			return acknowledged, err
+		}
+		acknowledged[o.id()] = "begun"
+		if _, err := ledger.Transact(t.Context(), deed.Scope{Tenant: benchTenant, ID: o.id()}, func(deed.View) (deed.Change, error) { return o.settle, nil }); err != nil {
+			return acknowledged, err
+		}
+		acknowledged[o.id()] = "settled"
+	}
+	t.Fatal("the disk does not fill up")
+	return nil, nil
+}
+
+func TestAFullDiskLosesNothingAndGoesOnWhenThereIsRoom(t *testing.T) {
+	var mu sync.Mutex
+	room := int64(512 << 10)
+	name := registerVFS(t, &hooks{write: func(_ string, data []byte, at int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if at+int64(len(data)) > room {
+			return sqlite3.FULL
+		}
+		return nil
+	}})
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	ledger := openAt(t, path, sqlite.Options{VFS: name})
+	acknowledged, err := fillUp(t, ledger)
+	checkFull(t, ledger, acknowledged, err)
+	mu.Lock()
+	room = 1 << 40
+	mu.Unlock()
+	if _, err := begin(t.Context(), ledger, 100_000); err != nil {
+		t.Errorf("after room was made: %v", err)
+	}
+	if err := ledger.Close(); err != nil {
+		t.Error(err)
+	}
+	checkAcknowledged(t, path, acknowledged)
+}
+
+func checkFull(t *testing.T, ledger *sqlite.Ledger, acknowledged map[deed.OperationID]string, err error) {
+	t.Helper()
+	if !errors.Is(err, deed.ErrUnavailable) || !strings.Contains(err.Error(), "make room") {
+		t.Errorf("err = %v (%#v), want ErrUnavailable and a remedy", err, errors.Unwrap(err))
+	}
+	for id, verb := range acknowledged {
+		if why := missing(t.Context(), ledger, id, verb == "settled"); why != "" {
+			t.Errorf("while the disk is full, %s, which was %s: %s", id, verb, why)
+		}
+	}
+}
+
+// The same on a real file system that is full, which takes root to mount.
+func TestAFullFileSystem(t *testing.T) {
+	folder := t.TempDir()
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("a small file system cannot be mounted here (%v); the simulated one above stands in", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(folder, 0) })
+	ballast := filepath.Join(folder, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 200<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "ledger.db")
+	ledger, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acknowledged, err := fillUp(t, ledger)
+	checkFull(t, ledger, acknowledged, err)
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := begin(t.Context(), ledger, 100_000); err != nil {
+		t.Errorf("after room was made: %v", err)
+	}
+	if err := ledger.Close(); err != nil {
+		t.Error(err)
+	}
+	checkAcknowledged(t, path, acknowledged)
+}
