@@ -4,6 +4,7 @@ package scenarios_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -93,7 +94,7 @@ func (w *world) resume(a agent, in intent, turn string) conclusion {
 			end.done = true
 			return end
 		}
-		w.revive()
+		w.revive(step)
 		if a == naive {
 			wording++
 			key = fmt.Sprintf("%s:%s:%s-%d", in.tool, in.op, turn, wording)
@@ -108,15 +109,22 @@ func (w *world) resume(a agent, in intent, turn string) conclusion {
 	return end
 }
 
-// revive starts the gateway again when it has died.
-func (w *world) revive() {
+// revive starts the gateway again when it died under a call.
+func (w *world) revive(step faultkit.Step) {
 	w.Helper()
+	if !errors.Is(step.Err, caller.ErrNoAnswer) {
+		return
+	}
 	select {
 	case <-w.running.Died():
-		w.running.Kill()
-		w.start()
-	default:
+	case <-w.Context().Done():
+		return
 	}
+	w.running.Kill()
+	if w.gateway.Binary == built.skewed {
+		w.later(time.Minute)
+	}
+	w.start()
 }
 
 // wait waits as a text asks, but no longer than a second: who comes early is told
@@ -159,7 +167,8 @@ func (w *world) speaks(step faultkit.Step, in intent) {
 	text := strings.Join(step.Result.Texts, "\n")
 	low := strings.ToLower(text)
 	doubtful := step.String() == uncertain || step.String() == unknown
-	if doubtful && (strings.Contains(low, "try again") || strings.Contains(low, "call again")) {
+	doubt := strings.ReplaceAll(low, "do not send the identical call again", "")
+	if doubtful && (strings.Contains(doubt, "try again") || strings.Contains(doubt, "call again")) {
 		w.Errorf("an unknown outcome invites to repeat: %q", text)
 	}
 	if doubtful && step.Reason() != "tool_error" && !strings.Contains(low, "do not repeat") {
