@@ -132,8 +132,6 @@ type tools struct {
 	outcome *deed.Outcome
 	// scripted, when set, is answered to every call in place of a dispatch.
 	scripted *deed.Answer
-	// held, when set, keeps a dispatch unsettled.
-	held bool
 }
 
 func (f *tools) Call(ctx context.Context, call deed.Call) (deed.Answer, error) {
@@ -145,9 +143,8 @@ func (f *tools) Call(ctx context.Context, call deed.Call) (deed.Answer, error) {
 		a.Principal = call.Principal
 		return a, nil
 	}
-	call.ManualLease = f.held
 	a, grant, err := f.rt.Claim(ctx, call)
-	if err != nil || grant == nil || f.held {
+	if err != nil || grant == nil {
 		return a, err
 	}
 	if f.outcome != nil {
