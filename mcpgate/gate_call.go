@@ -131,8 +131,12 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	if err != nil {
 		return g.refusal(m, s, d, deed.ReasonBadArguments, err.Error()), nil
 	}
-	if call.Continuation != nil && len(call.Carriers) == 0 && len(d.rule.Key.From) == 0 {
-		return ErrorMessage(m.ID, codeInvalidParams, "tools/call: the answer belongs to no question that is known here; nothing was sent"), nil
+	known := true
+	if len(d.rule.Key.From) == 0 {
+		call.Carriers, known = g.asked.carrier(call)
+	}
+	if !known {
+		return ErrorMessage(m.ID, codeInvalidParams, "tools/call: the answer belongs to no question that is open here; nothing was sent"), nil
 	}
 	beat := g.keepAlive(c, r.token)
 	defer beat.stop()
@@ -220,7 +224,6 @@ func (g *Gate) newCall(c *ToolCall, d *described, r request) (deed.Call, error) 
 		if !hasState {
 			call.Continuation.State = []byte("null")
 		}
-		call.Carriers = g.asked.carrier(call)
 	}
 	return call, nil
 }

@@ -16,8 +16,15 @@ import (
 // memory: after a restart such an answer finds nothing and the operation stays as it is.
 type questions struct {
 	mu    sync.Mutex
-	open  map[[32]byte]string
+	open  map[[32]byte]*asked
 	order [][32]byte
+}
+
+// asked is one question: the random identity of its operation, and the answers that it got first.
+type asked struct {
+	key     string
+	inputs  [32]byte
+	settled bool
 }
 
 // maxQuestions bounds what is remembered.
@@ -46,28 +53,31 @@ func (q *questions) ask(who deed.Principal, tool deed.Tool, answer deed.Answer, 
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.open == nil {
-		q.open = map[[32]byte]string{}
+		q.open = map[[32]byte]*asked{}
 	}
 	if _, known := q.open[name]; !known {
 		q.order = append(q.order, name)
 	}
-	q.open[name] = op.Key.Text
+	q.open[name] = &asked{key: op.Key.Text}
 	for len(q.order) > maxQuestions {
 		delete(q.open, q.order[0])
 		q.order = q.order[1:]
 	}
 }
 
-// carrier returns the identity that a keyless answer belongs to.
-func (q *questions) carrier(call deed.Call) []deed.Carrier {
+// carrier returns the identity that a keyless answer belongs to. known is false when there is no such question, or when it was answered
+// otherwise before: the first answers count.
+func (q *questions) carrier(call deed.Call) (carriers []deed.Carrier, known bool) {
 	if call.Continuation == nil || len(call.Carriers) > 0 {
-		return call.Carriers
+		return call.Carriers, true
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	text, ok := q.open[questionName(call.Principal, call.Tool, call.Continuation.State, call.Arguments)]
-	if !ok {
-		return nil
+	a, ok := q.open[questionName(call.Principal, call.Tool, call.Continuation.State, call.Arguments)]
+	inputs := sha256.Sum256(call.Continuation.Inputs)
+	if !ok || a.settled && a.inputs != inputs {
+		return nil, false
 	}
-	return []deed.Carrier{{Provenance: deed.ProvenanceModel, Identity: deed.OperationKey(text), Name: "requestState"}}
+	a.inputs, a.settled = inputs, true
+	return []deed.Carrier{{Provenance: deed.ProvenanceModel, Identity: deed.OperationKey(a.key), Name: "requestState"}}, true
 }

@@ -42,7 +42,11 @@ func TestAQuestionAndItsAnswerAreOneOperation(t *testing.T) {
 			call("3", `,"inputResponses":{"ok":{"action":"accept"}},"requestState":"s-1"`)
 			mustDecide(t, c.reply("3"), map[string]any{"decision": "replay"})
 			call("4", `,"inputResponses":{"ok":{"action":"decline"}},"requestState":"s-1"`)
-			mustDecide(t, c.reply("4"), map[string]any{"decision": "conflict", "reason": "input_differs"})
+			if fourth := c.reply("4"); x.key != "" {
+				mustDecide(t, fourth, map[string]any{"decision": "conflict", "reason": "input_differs"})
+			} else {
+				mustContain(t, fourth, "no question that is open")
+			}
 			if n := u.count("tools/call"); n != 2 || h.status(t) != deed.StatusCommitted {
 				t.Errorf("the upstream received %d calls", n)
 			}
@@ -53,7 +57,7 @@ func TestAQuestionAndItsAnswerAreOneOperation(t *testing.T) {
 func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
 	c, u, _, _ := held(t, hints(func(r *deed.Rule) { r.Key.Need = deed.NeedOptional }), nil)
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"n":1},"inputResponses":{},"requestState":"forged"}}`)
-	mustContain(t, c.reply("1"), `"code":-32602`, "no question that is known")
+	mustContain(t, c.reply("1"), `"code":-32602`, "no question that is open")
 	if n := u.count("tools/call"); n != 0 {
 		t.Errorf("the upstream received %d calls", n)
 	}
