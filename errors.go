@@ -40,7 +40,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("%s: %s is refused while the operation is %s", e.Operation.ID, e.Event, e.Operation.Status)
+	text := fmt.Sprintf("%s: %s is refused while the operation is %s", e.Operation.ID, e.Event.asked(), e.Operation.Status)
 	if e.Hint != "" {
 		text += "; " + e.Hint
 	}
@@ -64,3 +64,26 @@ func (e refusedError) Unwrap() error { return e.err }
 // Refused marks an error of a function passed to [Runtime.Do] as a definite
 // refusal by the provider: the operation becomes failed, finally.
 func Refused(err error) error { return refusedError{err} }
+
+// asked names the event by what was asked for, for those that people ask for.
+func (e EventName) asked() string {
+	switch e {
+	case EventApproved:
+		return "approving"
+	case EventApprovalDenied:
+		return "denying"
+	case EventSuperseded:
+		return "editing"
+	case EventCancelRequested:
+		return "cancelling"
+	case EventResolvedCommitted:
+		return "resolving as committed"
+	case EventResolvedNot:
+		return "resolving as not applied"
+	case EventResolvedAbandoned:
+		return "abandoning"
+	case EventReopened:
+		return "reopening"
+	}
+	return string(e)
+}

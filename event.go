@@ -2,7 +2,10 @@
 
 package deed
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Event is one line of an operation's history: a change of status, a piece of
 // evidence, or a decision that sent nothing. Events are append-only.
@@ -26,7 +29,7 @@ type Event struct {
 	Tool        Tool        `json:"tool,omitempty"`
 	Fingerprint Fingerprint `json:"fingerprint,omitempty"`
 	// Data is a JSON object with details, never arguments or secrets.
-	Data []byte `json:"data,omitempty"`
+	Data json.RawMessage `json:"data,omitempty"`
 }
 
 // Delivered is the event that marks an operation's receipt as handed over.

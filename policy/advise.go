@@ -163,14 +163,13 @@ func betterKey(tool ListedTool, rule deed.Rule) []string {
 	case rule.Key.Need == deed.NeedOptional:
 		return []string{"key: required, or key: {from: [...]}: a call without a key cannot be repeated, only guarded against equal ones"}
 	}
-	example := "meta.run"
 	for _, name := range tool.Arguments {
 		if name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "Id") {
-			example += ", /" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-			break
+			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+			return []string{"name key parts, such as key: {from: [tenant, tool, meta.run, " + pointer + "]}: a model that asks again then means the same operation"}
 		}
 	}
-	return []string{"name key parts, such as key: {from: [tenant, " + example + "]}: a model that asks again then means the same operation"}
+	return nil
 }
 
 // betterDerivation finds parts that the tool's schema does not have: every

@@ -47,7 +47,7 @@ func (d *decoder) keyRule(at place, into *deed.KeyRule) {
 	rule := deed.KeyRule{Need: deed.NeedRequired}
 	block(d, at, keyRuleKeys(), &rule)
 	if len(d.found) == before && rule.From == nil {
-		d.refuse(at, "derives a key from nothing", "write from: and the parts, such as [tenant, meta.run, /order_id]")
+		d.refuse(at, "derives a key from nothing", "write from: and the parts, such as [tenant, tool, meta.run, /order_id]")
 	}
 	*into = rule
 }
