@@ -5,89 +5,11 @@ package mcpgate
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
-	"github.com/deed-run/deed/internal/canon"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
-	"github.com/deed-run/deed/outcome"
 )
-
-// Admit lets calls of known read-only tools through at once; everything else is for Call.
-func (g *Gate) Admit(ctx context.Context, s *Session, m Message, h http.Header) Admission {
-	name, _ := rawjson.Text(m.Params, "name")
-	d := g.lookup(deed.Tool(s.Upstream + "/" + name))
-	if d == nil || d.rule.Mutates() || d.facts.Quarantined {
-		return Admission{}
-	}
-	return g.admitRead(ctx, s, m, d)
-}
-
-// admitRead forwards a read within its rate, its key stripped and ignored.
-func (g *Gate) admitRead(ctx context.Context, s *Session, m Message, d *described) Admission {
-	if problem := ambiguous(m); problem != "" {
-		return Admission{Answer: g.refusal(m, s, d, deed.ReasonBadArguments, problem)}
-	}
-	if d.facts.Quarantined {
-		return Admission{Answer: g.refusal(m, s, d, deed.ReasonQuarantined, "")}
-	}
-	r, err := takeApart(m.Params, !d.OwnKey)
-	if err != nil {
-		return Admission{Answer: g.refusal(m, s, d, deed.ReasonBadArguments, err.Error())}
-	}
-	call := deed.Call{Principal: s.Principal, Tool: d.rule.Tool, Arguments: r.arguments, Facts: d.facts}
-	if r.meta != nil {
-		call.Meta = facts(r.meta)
-	}
-	answer, grant, err := g.ledger.Claim(ctx, call)
-	if err != nil {
-		return Admission{Answer: ErrorMessage(m.ID, codeInternal, "tools/call: nothing was sent: "+err.Error())}
-	}
-	if grant == nil {
-		return Admission{Answer: g.render(m, s, d, answer, false)}
-	}
-	if string(r.upstream) != string(m.Params) {
-		if m, err = m.With("params", r.upstream); err != nil {
-			return Admission{Answer: g.refusal(m, s, d, deed.ReasonBadArguments, err.Error())}
-		}
-	}
-	return Admission{Forward: true, Message: m, Done: func(reply Reply) {
-		_, _ = g.ledger.Settle(context.WithoutCancel(ctx), grant, readOutcome(reply))
-	}}
-}
-
-// readOutcome is what telemetry is told of a read; nothing is recorded, so its text need not be understood.
-func readOutcome(r Reply) deed.Outcome {
-	switch {
-	case r.Delivery == Answered && r.Message.Result != nil && !isErrorResult(r.Message.Result):
-		return deed.Outcome{Kind: deed.OutcomeSuccess}
-	case r.Delivery == Answered:
-		return deed.Outcome{Kind: deed.OutcomeUnknown, Reason: deed.ReasonToolError}
-	}
-	return outcome.Lost(r.Delivery == Unsent, fmt.Sprint(r.Err))
-}
-
-// ambiguous says why two readers could see two different calls in the message, or "".
-func ambiguous(m Message) string {
-	if err := canon.Strict(m.Raw); err != nil {
-		return err.Error()
-	}
-	members, err := rawjson.Members(m.Params)
-	if err != nil {
-		return "params is no object"
-	}
-	for _, member := range members {
-		for _, name := range [...]string{"name", "arguments", "_meta", "idempotencyKey"} {
-			if member.Name != name && strings.EqualFold(member.Name, name) {
-				return fmt.Sprintf("params has a member %q, which looks like %q", member.Name, name)
-			}
-		}
-	}
-	return ""
-}
 
 // Call answers a tools/call through the Runtime.
 func (g *Gate) Call(ctx context.Context, c *ToolCall) (Message, func()) {
@@ -245,56 +167,4 @@ func orDefault(d, usual time.Duration) time.Duration {
 		return usual
 	}
 	return d
-}
-
-// heartbeat tells a waiting client that its call goes on.
-type heartbeat struct {
-	quit     chan struct{}
-	ended    chan struct{}
-	upstream chan json.RawMessage
-}
-
-func (b *heartbeat) stop() {
-	close(b.quit)
-	<-b.ended
-}
-
-// keepAlive sends progress every so often to a client that gave a token. Values rise: once the upstream has reported, from its latest on.
-func (g *Gate) keepAlive(c *ToolCall, token json.RawMessage) *heartbeat {
-	b := &heartbeat{quit: make(chan struct{}), ended: make(chan struct{}), upstream: make(chan json.RawMessage, 16)}
-	if token == nil {
-		close(b.ended)
-		return b
-	}
-	go func() {
-		defer close(b.ended)
-		last, beats := json.RawMessage("0"), 0
-		for {
-			select {
-			case <-b.quit:
-				return
-			case last = <-b.upstream:
-				beats = 0
-			case <-g.clock.After(g.progress):
-				beats++
-				value, err := json.Number(last).Float64()
-				if err != nil {
-					continue
-				}
-				params := fmt.Appendf(nil, `{"progressToken":%s,"progress":%g,"message":"still running"}`, token, value+float64(beats)*1e-6)
-				c.Progress(RequestMessage(nil, "notifications/progress", params))
-			}
-		}
-	}()
-	return b
-}
-
-// heard notes the upstream's own progress.
-func (b *heartbeat) heard(m Message) {
-	if value, ok := rawjson.Get(m.Params, "progress"); ok {
-		select {
-		case b.upstream <- value:
-		default:
-		}
-	}
 }
