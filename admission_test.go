@@ -384,3 +384,14 @@ func TestAnIdempotentToolWithoutAMatterRunsAgainOnlyIfItIsTheLatest(t *testing.T
 	b.do(keyed("14", runtime("refund:order-1042:second")))
 	b.want(b.do(keyed("13", runtime("refund:order-1042:first"))), deed.Uncertain, deed.ReasonOutcomeUnknown, 1)
 }
+
+func TestAnOperatorIsNamedOnce(t *testing.T) {
+	b := newBench(t, nil)
+	_, grant := b.claim(b.rt, refund("12"))
+	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
+	person := deed.Principal{Tenant: "acme", Actor: "operator:ana", Rights: []deed.Right{deed.RightRead, deed.RightResolve}}
+	op, err := b.rt.Resolve(context.Background(), person, grant.Operation, deed.Resolution{Outcome: deed.ResolveCommitted, Reason: "seen"})
+	if err != nil || op.Receipt().EstablishedBy != "operator:ana" {
+		t.Errorf("%+v, %v", op, err)
+	}
+}

@@ -5,6 +5,7 @@ package deed
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -81,7 +82,7 @@ func (rt *Runtime) Resolve(ctx context.Context, who Principal, id OperationID, r
 	if !ok {
 		return nil, fmt.Errorf("%s: resolving as %q: the outcomes are committed, not_applied, abandon", id, res.Outcome)
 	}
-	by := ByOperator + string(who.Actor)
+	by := operatorName(who)
 	return rt.operate(ctx, who, id, RightResolve, func(op *Operation, rule Rule, now time.Time) (cause, error) {
 		if res.Version != 0 && res.Version != op.Version {
 			return cause{}, fmt.Errorf("%s: %w: version %d was looked at, it is %d now", id, ErrVersion, res.Version, op.Version)
@@ -110,6 +111,12 @@ func holderMayLive(op *Operation, rule Rule, now time.Time) string {
 	return ""
 }
 
+// operatorName names the person behind a decision; an actor may carry the
+// prefix already.
+func operatorName(who Principal) string {
+	return ByOperator + strings.TrimPrefix(string(who.Actor), ByOperator)
+}
+
 func statedReceipts(ids []string, by string, op *Operation) []Receipt {
 	if len(ids) == 0 {
 		ids = []string{""}
@@ -136,7 +143,7 @@ func (rt *Runtime) Cancel(ctx context.Context, who Principal, id OperationID, re
 // age. It needs the right to resolve.
 func (rt *Runtime) Reopen(ctx context.Context, who Principal, id OperationID, reason string) (*Operation, error) {
 	return rt.operate(ctx, who, id, RightResolve, func(_ *Operation, rule Rule, now time.Time) (cause, error) {
-		return cause{event: EventReopened, by: ByOperator + string(who.Actor), message: reason, dispatchBy: now.Add(rule.MaxAge)}, nil
+		return cause{event: EventReopened, by: operatorName(who), message: reason, dispatchBy: now.Add(rule.MaxAge)}, nil
 	})
 }
 

@@ -72,7 +72,7 @@ func (d *decoder) limit(at place, into *deed.Limit) {
 		d.refuse(at, "limit "+text+" is not positive", remedy)
 		return
 	}
-	if per != "" && strings.IndexAny(per, "0123456789") < 0 {
+	if per != "" && !strings.ContainsAny(per, "0123456789") {
 		per = "1" + per
 	}
 	value, wrong := parseDuration(per)
