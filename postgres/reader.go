@@ -1,0 +1,66 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/deed-run/deed"
+)
+
+// read sends the steps in one round trip on a connection that reads.
+func (l *Ledger) read(ctx context.Context, steps []step) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if l.isClosed() {
+		return closedError()
+	}
+	batch := &pgx.Batch{}
+	for i := range steps {
+		batch.Queue(steps[i].sql, steps[i].args...)
+	}
+	results := l.readers.SendBatch(ctx, batch)
+	var failed error
+	for i := range steps {
+		if failed = steps[i].finish(results); failed != nil {
+			break
+		}
+	}
+	if err := results.Close(); err != nil && failed == nil {
+		failed = err
+	}
+	if failed != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return failed
+}
+
+// Load implements deed.Store. It never waits for a writer.
+func (l *Ledger) Load(ctx context.Context, scope deed.Scope) (deed.View, error) {
+	reading := reading{tenant: scope.Tenant, requests: []*request{newRequest(scope)}}
+	var us, version, oldest int64
+	steps := reading.steps(false)
+	alone := len(steps) <= 1
+	steps = append(steps, step{sql: sqlClock, read: func(rows pgx.Rows) error { return rows.Scan(&us, &version, &oldest) }})
+	if !alone {
+		// One statement has a snapshot of its own; several get one together.
+		steps = append([]step{{sql: `begin isolation level repeatable read read only`}}, append(steps, step{sql: `commit`})...)
+	}
+	if err := l.read(ctx, steps); err != nil {
+		return deed.View{}, l.explain(doingRead, err)
+	}
+	if oldest > newestVersion {
+		return deed.View{}, fmt.Errorf("%w (%d, and this program reads up to %d); use the newer version of this program", deed.ErrLedgerVersion, version, newestVersion)
+	}
+	reading.finish()
+	view := reading.requests[0].view
+	view.Now = fromMicros(us)
+	if l.options.Clock != nil {
+		view.Now = ledgerTime(l.options.Clock.Now())
+	}
+	return view, nil
+}
