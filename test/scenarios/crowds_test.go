@@ -45,16 +45,16 @@ func (w *world) joined(call func(i int) caller.Call) {
 	session, control := w.hop()
 	w.listed(session)
 	w.misbehave(provider.Hang)
-	released := make(chan struct{})
+	released := make(chan error, 1)
 	go func() {
-		defer close(released)
-		w.passed(session, control, 70)
-		if err := errors.Join(w.fixture.AwaitHeld(w.Context(), "pay.charge", 1), w.fixture.Release(w.Context(), "")); err != nil {
-			w.Error(err)
+		err := w.passed(session, control, 70)
+		if err == nil {
+			err = w.fixture.AwaitHeld(w.Context(), "pay.charge", 1)
 		}
+		released <- errors.Join(err, w.fixture.Release(w.Context(), ""))
 	}()
 	steps := w.together(70, call, session)
-	<-released
+	w.must(<-released)
 	w.oneOf(steps, committed, "replay:twin_joined|replay:joined")
 	w.counted("order-1", 1, 1)
 	var first json.RawMessage

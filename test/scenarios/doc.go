@@ -13,8 +13,9 @@
 // says to make the same call again. The package is no test of deed's parts and
 // links none of them.
 //
-// By default every story meets every door and each agent meets it at one of them;
-// DEED_CAMPAIGN=1 plays the whole matrix of doors, agents, faults and crash points.
+// By default every story meets every door (rows of tables one of them) and each
+// agent meets it at one door; DEED_CAMPAIGN=1 plays the whole matrix of doors,
+// agents, faults and crash points, which takes some fifteen minutes.
 //
 //	scenario  state    why, or which part
 //	A01       played
@@ -31,7 +32,7 @@
 //	D08       left     keyless routes belong to the HTTP door
 //	D11       played   never dispatched means proved not sent; the approved ones come with approvals
 //	D16       played   the ledger locked by another program; a refused connection comes with PostgreSQL
-//	D17       played
+//	D17       played   the hundred kills at random moments are those of test/kills
 //	E01       played   resolved with deed ops; the link comes with the console
 //	E06       played   a provider that refuses connections; there is no breaker of deed's own
 //	E07       played   the HTTP header comes with the HTTP door

@@ -23,7 +23,7 @@ func falseReports() []story {
 	over := func(url bool) setup {
 		return setup{tools: business(), url: url, command: !url, defaults: map[string]any{"timeout": "1s", "late": "1s"}}
 	}
-	return []story{
+	rows := []story{
 		{id: "L05 refused connection", setup: over(true), play: l05Refused},
 		{id: "L05 connection closed after the effect", setup: over(true), play: sent(provider.CommitDrop), agent: l05Agent},
 		{id: "L05 answer cut in the middle", setup: over(true), play: sent(provider.HalfJSON)},
@@ -35,6 +35,10 @@ func falseReports() []story {
 		{id: "L05 line cut in the middle", setup: over(false), play: sent(provider.HalfJSON)},
 		{id: "L05 server never answers", setup: over(false), play: sent(provider.CommitHang)},
 	}
+	for i := range rows {
+		rows[i].rotates = true
+	}
+	return rows
 }
 
 func l05Refused(w *world) {

@@ -36,11 +36,14 @@ func (w *world) hop(plans ...inject.Plan) (caller.Session, *inject.Controller) {
 
 // passed waits until n calls have gone through the hop and the gateway has had
 // the time to read them: reads that were sent later have been answered.
-func (w *world) passed(s caller.Session, control *inject.Controller, n int) {
-	w.must(control.AwaitCalls(w.Context(), n))
+func (w *world) passed(s caller.Session, control *inject.Controller, n int) error {
+	if err := control.AwaitCalls(w.Context(), n); err != nil {
+		return err
+	}
 	for range 3 {
 		if step := w.send(s, caller.Call{Tool: "ticket.search", Arguments: raw(object{"q": "anything"})}); step.Err != nil {
-			w.Error(step.Err)
+			return step.Err
 		}
 	}
+	return nil
 }

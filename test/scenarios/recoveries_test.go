@@ -3,11 +3,8 @@
 package scenarios_test
 
 import (
-	"fmt"
-	"testing"
 	"time"
 
-	"github.com/deed-run/deed/faultkit"
 	"github.com/deed-run/deed/faultkit/caller"
 	"github.com/deed-run/deed/faultkit/provider"
 )
@@ -123,30 +120,4 @@ func e01(w *world) {
 	w.ops("resolve", step.Result.Operation.ID, "--not-applied", "--reason", "the provider never saw it")
 	w.call(call, committed)
 	w.counted("order-1", 1, 1)
-}
-
-// TestTheMarkerIsDurableBeforeTheFirstByte kills the gateway at random moments.
-func TestTheMarkerIsDurableBeforeTheFirstByte(t *testing.T) {
-	kills := 8
-	if campaign() {
-		kills = 100
-	}
-	for _, d := range doors() {
-		t.Run("D17/"+d.name, func(t *testing.T) {
-			t.Parallel()
-			report, err := faultkit.RandomKills(t.Context(), faultkit.KillOptions{
-				Options: faultkit.Options{
-					Binary: built.plain, Fixture: []string{built.fixture}, Dir: t.TempDir(), Door: d.kind, Version: d.version,
-				},
-				Kills: kills, Seed: 17,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Log(report)
-			if !report.Passed() {
-				t.Error(fmt.Sprint(report.Problems))
-			}
-		})
-	}
 }

@@ -22,6 +22,8 @@ type story struct {
 	agent func(w *world, a agent)
 	// only leaves out doors that cannot show the failure.
 	only func(d door) bool
+	// rotates meets one door without the campaign: a row of a table.
+	rotates bool
 }
 
 // stories are the reported failures that are played.
@@ -41,7 +43,7 @@ func TestReportedFailuresDoNotHappenHere(t *testing.T) {
 			if s.only != nil && !s.only(d) {
 				continue
 			}
-			if s.play != nil {
+			if s.play != nil && (!s.rotates || campaign() || s.only != nil || (i+j)%3 == 0) {
 				t.Run(s.id+"/"+d.name, func(t *testing.T) {
 					t.Parallel()
 					s.play(newWorld(t, d, s.setup))

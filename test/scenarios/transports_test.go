@@ -21,6 +21,10 @@ func transports() []story {
 		{id: "B03 without a key", setup: setup{tools: business()}, play: b03WithoutKey, agent: b03WithoutKeyAgent},
 		{id: "B06", setup: setup{tools: business()}, play: b06},
 		{id: "B07", setup: setup{tools: business(), defaults: map[string]any{"wait": "50ms", "timeout": "1m"}}, play: b07, agent: b07Agent},
+		{
+			id: "B07 by a notification", play: b07Notified, only: func(d door) bool { return !d.stdio() && !d.modern() },
+			setup: setup{tools: business(), defaults: map[string]any{"wait": "50ms", "timeout": "1m"}},
+		},
 		{id: "B07 before begin", setup: setup{tools: business()}, play: b07BeforeBegin, only: stdio},
 	}
 }
