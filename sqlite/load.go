@@ -128,7 +128,7 @@ func (l *loader) related(at stored) error {
 			return s.err
 		}
 	}
-	if current := at.Current(); l.scope.Later && at.Matter != "" && current != nil {
+	if current := at.Current(); l.scope.Later && current != nil {
 		s := l.use(stmtLater)
 		s.text(string(at.Tenant))
 		s.text(string(at.Tool))

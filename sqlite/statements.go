@@ -105,7 +105,7 @@ var statementTexts = [statementCount]string{
 		wholeTables + `WHERE k.tenant=? AND k.text=? AND k.family=? AND k.actor=? AND k.generation<? ORDER BY k.generation DESC`,
 	stmtReceipts: `SELECT idempotency_key, effect_fingerprint, status, remote_system, remote_id, remote_url, committed_at,
 		operation_id, attempt, established, established_by, items, result_digest FROM receipts WHERE operation=? ORDER BY number`,
-	stmtLater: `SELECT 1 FROM operations o INDEXED BY operations_begun WHERE o.tenant=? AND o.tool=? AND o.matter=? AND o.matter <> ''
+	stmtLater: `SELECT 1 FROM operations o INDEXED BY operations_begun WHERE o.tenant=? AND o.tool=? AND o.matter=?
 		AND o.begun_at IS NOT NULL AND o.begun_at>=? AND o.seq<>? LIMIT 1`,
 	stmtFingerprintTwins: `SELECT ` + lightColumns + ` FROM operations o INDEXED BY operations_fingerprint
 		WHERE o.tenant=? AND o.tool=? AND o.fingerprint=? AND o.standing>=? ORDER BY o.standing, o.id DESC`,

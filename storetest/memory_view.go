@@ -87,7 +87,7 @@ func (m *Memory) lineage(tenant deed.Tenant, view deed.View) []*deed.Operation {
 // attempt since this one last did.
 func (m *Memory) later(op *deed.Operation) bool {
 	current := op.Current()
-	if op.Matter == "" || current == nil {
+	if current == nil {
 		return false
 	}
 	for _, other := range m.operations {

@@ -135,7 +135,12 @@ var twinCases = []testCase{
 			op.Attempts = append(op.Attempts, deed.Attempt{Number: 2, BegunAt: f.clock.Now()})
 		})
 		f.equal("after the earlier one began again", later(op), true)
-		f.equal("of a matter of nobody", later(f.with(deed.StatusUncertain, func(op *deed.Operation) { op.Matter = "" })), false)
+		without := func(op *deed.Operation) { op.Matter = "" }
+		nobodys := f.with(deed.StatusUncertain, without)
+		f.equal("of none without a matter", later(nobodys), false)
+		f.clock.Advance(time.Minute)
+		f.with(deed.StatusExecuting, without)
+		f.equal("of one without a matter", later(nobodys), true)
 	}},
 }
 

@@ -101,7 +101,7 @@ CREATE INDEX operations_fingerprint ON operations (tenant, fingerprint, tool, st
 CREATE INDEX operations_matter ON operations (tenant, matter, tool, standing, id DESC)
   WHERE matter <> '';
 CREATE INDEX operations_begun ON operations (tenant, matter, tool, begun_at)
-  WHERE matter <> '' AND begun_at IS NOT NULL;
+  WHERE begun_at IS NOT NULL;
 CREATE INDEX operations_status ON operations (tenant, status, id)
   WHERE status NOT IN ('committed', 'executing');
 CREATE INDEX operations_unresolved ON operations (tenant, tool, fingerprint_rules)
