@@ -50,7 +50,7 @@ func define(raw json.RawMessage) (*Definition, bool) {
 	_, d.OwnKey = rawjson.Get(raw, "inputSchema", "properties", keyArgument)
 	d.Digest = digestOf(raw, "name", "inputSchema", "outputSchema", "annotations")
 	d.Description = digestOf(raw, "title", "description")
-	d.schema = compileSchema(d.InputSchema)
+	d.schema = &schema{raw: d.InputSchema}
 	return d, true
 }
 

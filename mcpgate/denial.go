@@ -9,13 +9,13 @@ import (
 )
 
 // denial writes the text for each reason of denied.
-func (s situation) denial() Prose {
+func (s situation) denial() wording {
 	reason := s.answer.Reason
 	if p, ok := s.keyDenial(reason); ok {
 		return p
 	}
-	stop := func(next, say string, parts ...string) Prose {
-		return Prose{Text: sentences(append(parts, s.op)...), Next: next, Say: say}
+	stop := func(next, say string, parts ...string) wording {
+		return wording{Text: sentences(append(parts, s.op)...), Next: next, Say: say}
 	}
 	switch reason {
 	case deed.ReasonByPerson:
@@ -45,36 +45,36 @@ func (s situation) denial() Prose {
 	case deed.ReasonForbidden:
 		return stop(nextAskUser, "It is not permitted.", fmt.Sprintf("Not sent: this caller may not run %s (%s). %s The operator can change the policy.", s.tool, s.why(), s.unsentHere()))
 	case deed.ReasonNotYours:
-		return Prose{Text: "Not sent: this key is in use by someone else. Nothing was sent by this call. Use a key that names your own action, or ask its owner.", Next: nextAskUser, Say: "The key belongs to someone else."}
+		return wording{Text: "Not sent: this key is in use by someone else. Nothing was sent by this call. Use a key that names your own action, or ask its owner.", Next: nextAskUser, Say: "The key belongs to someone else."}
 	}
 	return s.ruleDenial(reason)
 }
 
 // keyDenial speaks of keys that are missing or of the wrong shape.
-func (s situation) keyDenial(reason deed.Reason) (Prose, bool) {
+func (s situation) keyDenial(reason deed.Reason) (wording, bool) {
 	ask := fmt.Sprintf("If you tried this action before, use the key shown in deed_operations. Otherwise add one naming it, e.g. %s, and call again with the same arguments.", s.sample)
 	switch reason {
 	case deed.ReasonMissingOperationKey:
 		if !s.hasKey {
-			return Prose{
+			return wording{
 				Text: fmt.Sprintf("Not sent: the call does not carry what names this action: %s. Only the program that sends calls can add it. Tell the user; nothing was sent.", s.why()),
 				Next: nextAskUser, Say: "The call could not be named, so it was not sent.",
 			}, true
 		}
-		return Prose{Text: "Not sent: idempotency_key is missing. " + ask, Next: nextAddKey, Say: "The call was not sent yet: its key is missing."}, true
+		return wording{Text: "Not sent: idempotency_key is missing. " + ask, Next: nextAddKey, Say: "The call was not sent yet: its key is missing."}, true
 	case deed.ReasonBadKey:
-		return Prose{Text: fmt.Sprintf("Not sent: the key has the wrong shape: %s. ", s.why()) + ask, Next: nextAddKey, Say: "The call was not sent yet: its key has the wrong shape."}, true
+		return wording{Text: fmt.Sprintf("Not sent: the key has the wrong shape: %s. ", s.why()) + ask, Next: nextAddKey, Say: "The call was not sent yet: its key has the wrong shape."}, true
 	case deed.ReasonKeyCarriersDisagree:
-		return Prose{
+		return wording{
 			Text: fmt.Sprintf("Not sent: the call carries two different keys (%s). %s The program that sends calls must carry one.", s.why(), s.unsentHere()),
 			Next: nextAskUser, Say: "The call carried two different keys.",
 		}, true
 	}
-	return Prose{}, false
+	return wording{}, false
 }
 
 // ruleDenial speaks of rules, versions and rates: what it is, what was not done, who can change it or when to come back.
-func (s situation) ruleDenial(reason deed.Reason) Prose {
+func (s situation) ruleDenial(reason deed.Reason) wording {
 	what, who, next := fmt.Sprintf("the call was refused (%s)", reason), "The operator can say more.", nextAskUser
 	switch reason {
 	case deed.ReasonPolicyChanged:
@@ -98,5 +98,5 @@ func (s situation) ruleDenial(reason deed.Reason) Prose {
 	case deed.ReasonRate:
 		what, who, next = "too many calls of "+s.tool, fmt.Sprintf("Call again in %s s with %s.", s.seconds(), s.same()), nextRetrySame
 	}
-	return Prose{Text: sentences("Not sent: "+what+". "+s.unsentHere(), who, s.op), Next: next, Say: "The call was not sent: " + what + "."}
+	return wording{Text: sentences("Not sent: "+what+". "+s.unsentHere(), who, s.op), Next: next, Say: "The call was not sent: " + what + "."}
 }

@@ -122,7 +122,7 @@ func (m Message) With(member string, value json.RawMessage) (Message, error) {
 	return ParseMessage(raw)
 }
 
-// Result makes a successful reply to the request with this id.
+// ResultMessage makes a successful reply to the request with this id.
 func ResultMessage(id, result json.RawMessage) Message {
 	raw := make([]byte, 0, len(id)+len(result)+32)
 	raw = append(raw, `{"jsonrpc":"2.0","id":`...)

@@ -65,7 +65,7 @@ type verdictBlock struct {
 	Warning             string           `json:"warning,omitempty"`
 }
 
-func blockOf(a deed.Answer, p Prose) verdictBlock {
+func blockOf(a deed.Answer, p wording) verdictBlock {
 	b := verdictBlock{
 		Status: string(a.Decision), Reason: a.Reason, Next: p.Next, SayToUser: p.Say, RetryAfter: seconds(a.RetryAfter),
 		SimilarTo: a.SimilarTo, Twin: a.Twin, Warning: a.Warning,

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
@@ -18,36 +19,39 @@ import (
 // schema checks arguments against a tool's inputSchema, so that a mistake is found before a key is bound to it. It only ever refuses more
 // than nothing: a schema that cannot be compiled, a reference to elsewhere or a pattern that Go's expressions lack is left to the upstream.
 type schema struct {
-	compiled *jsonschema.Schema
-	// Problem says why arguments are not checked, empty when they are.
-	problem string
+	raw      json.RawMessage
+	once     sync.Once
+	compiled *jsonschema.Schema // nil when arguments are not checked
 }
 
-func compileSchema(raw json.RawMessage) *schema {
-	if raw == nil {
-		return &schema{problem: "it has no inputSchema"}
-	}
+// compile is left to the first call of the tool: most tools of a list are never called.
+func (s *schema) compile() *jsonschema.Schema {
+	s.once.Do(func() {
+		if compiled, err := compileSchema(s.raw); err == nil {
+			s.compiled = compiled
+		}
+	})
+	return s.compiled
+}
+
+func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
-		return &schema{problem: err.Error()}
+		return nil, err
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(compilePattern)
 	const url = "deed:inputSchema"
 	if err := c.AddResource(url, doc); err != nil {
-		return &schema{problem: err.Error()}
+		return nil, err
 	}
-	compiled, err := c.Compile(url)
-	if err != nil {
-		return &schema{problem: err.Error()}
-	}
-	return &schema{compiled: compiled}
+	return c.Compile(url)
 }
 
 // check says what is wrong with the arguments, or "".
 func (s *schema) check(arguments []byte) string {
-	if s == nil || s.compiled == nil {
+	if s == nil || s.raw == nil || s.compile() == nil {
 		return ""
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(arguments))

@@ -100,7 +100,7 @@ func (l *stdioLink) send(ctx context.Context, c *child, x *Exchange) {
 		l.record(m)
 		l.mu.Unlock()
 		if ctx.Done() != nil {
-			stop := context.AfterFunc(ctx, func() { l.settle(key, w, Reply{Delivery: Sent, Err: context.Cause(ctx)}) })
+			stop := context.AfterFunc(ctx, func() { l.forsake(ctx, key, m, w) })
 			l.mu.Lock()
 			w.stop = stop
 			l.mu.Unlock()
@@ -168,6 +168,16 @@ func (l *stdioLink) record(m Message) {
 	case "notifications/initialized":
 		l.initialized = m
 	}
+}
+
+// forsake ends the wait for a request whose client has left. On a shared link nobody else tells the server, which may hold a subscription
+// for it; a guarded request is never cancelled.
+func (l *stdioLink) forsake(ctx context.Context, key string, m Message, w *waiting) {
+	if l.shared && w.x.Gate == nil {
+		params := fmt.Appendf(nil, `{"requestId":%s,"reason":"the client has left"}`, m.ID)
+		_, _ = w.child.lines.write(RequestMessage(nil, "notifications/cancelled", params).Raw, nil)
+	}
+	l.settle(key, w, Reply{Delivery: Sent, Err: context.Cause(ctx)})
 }
 
 // settle ends a pending request once.

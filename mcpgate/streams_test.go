@@ -174,6 +174,32 @@ func TestRequestsOfAStdioServerReachTheStreamOfItsClient(t *testing.T) {
 	mustContain(t, (<-done).body, `\"model\":\"m\"`)
 }
 
+func TestAStatelessClientThatLeavesEndsItsSubscription(t *testing.T) {
+	command, log := hostile(t)
+	url := serveHTTP(t, mcpgate.HTTPOptions{Upstreams: map[string]mcpgate.Upstream{"hostile": command}}) + "/mcp/hostile"
+	ctx, leave := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+	req.Header.Set("Mcp-Method", "tools/call")
+	req.Header.Set("Mcp-Name", "hang")
+	left := make(chan error, 1)
+	go func() {
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		left <- err
+	}()
+	until(t, "the request", func() bool { return len(received(t, log, "tools/call")) == 1 })
+	leave()
+	<-left
+	until(t, "the cancellation", func() bool { return len(received(t, log, "notifications/cancelled")) == 1 })
+}
+
 func TestIdleSessionsEnd(t *testing.T) {
 	clock := storetest.NewClock(time.Now())
 	u := newHeld()

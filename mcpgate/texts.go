@@ -20,9 +20,9 @@ const (
 	sentenceInstructions = "Calls that change things are recorded. Before repeating an action, or when resuming someone's work, look at deed_operations. Never pick a new key to get past a message."
 )
 
-// Prose is what a model is told of an answer, in at most 80 words that stand alone: frameworks strip isError, hide _meta and add nudges of
+// wording is what a model is told of an answer, in at most 80 words that stand alone: frameworks strip isError, hide _meta and add nudges of
 // their own. What is established comes first, then what to do.
-type Prose struct {
+type wording struct {
 	// Text is the prose, Next the one thing to do in a word, Say what the user may be told.
 	Text, Next, Say string
 }
