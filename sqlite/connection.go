@@ -182,25 +182,31 @@ func (s *statement) readInteger() int64 {
 func (s *statement) readBoolean() bool { return s.readInteger() != 0 }
 
 func (s *statement) readMoment() time.Time {
-	s.column++
-	if s.ColumnType(s.column-1) == sqlite3.NULL {
+	us := s.readInteger()
+	if us == 0 && s.ColumnType(s.column-1) == sqlite3.NULL {
 		return time.Time{}
 	}
-	return fromMicros(s.ColumnInt64(s.column - 1))
+	return fromMicros(us)
 }
 
 func (s *statement) readID(prefix string) string {
-	s.column++
-	if s.ColumnType(s.column-1) != sqlite3.BLOB {
-		return s.ColumnText(s.column - 1)
+	raw := s.readRaw()
+	if len(raw) == 16 && s.ColumnType(s.column-1) == sqlite3.BLOB {
+		return unpackID(prefix, raw)
 	}
-	return unpackID(prefix, s.ColumnRawBlob(s.column-1))
+	return string(raw)
 }
 
 func (s *statement) readDigest() string {
-	s.column++
-	if s.ColumnType(s.column-1) != sqlite3.BLOB {
-		return s.ColumnText(s.column - 1)
+	raw := s.readRaw()
+	if len(raw) == 32 && s.ColumnType(s.column-1) == sqlite3.BLOB {
+		return unpackDigest(raw)
 	}
-	return unpackDigest(s.ColumnRawBlob(s.column - 1))
+	return string(raw)
+}
+
+// readRaw returns the bytes of text or a blob, valid until the next step.
+func (s *statement) readRaw() []byte {
+	s.column++
+	return s.ColumnRawBlob(s.column - 1)
 }

@@ -12,7 +12,7 @@ import (
 // Floor writes the rows, bytes and index entries that a Ledger writes, through
 // the same driver and with the same syncs, and does nothing else: it reads
 // nothing back, decides nothing, locks nothing against others and hands
-// nothing over. Benchmarks hold a Ledger against it. It is no store: it
+// nothing over. The benchmarks hold a Ledger against it. It is no store: it
 // believes every change and has one caller.
 type Floor struct {
 	writing *committer
