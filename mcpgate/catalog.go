@@ -26,6 +26,7 @@ type described struct {
 	*Definition
 	facts deed.ToolFacts
 	rule  deed.Rule
+	stale bool // the upstream says that its tools have changed since
 }
 
 const (
@@ -56,7 +57,7 @@ func (g *Gate) learn(s *Session, raw json.RawMessage) *described {
 	g.catalog.mu.Lock()
 	known := g.catalog.tools[tool]
 	g.catalog.mu.Unlock()
-	if known != nil && known.Digest == d.Digest && known.Description == d.Description && !known.facts.Quarantined {
+	if known != nil && known.Digest == d.Digest && known.Description == d.Description && !known.facts.Quarantined && !known.stale {
 		return known
 	}
 	return g.describe(tool, d)
@@ -88,7 +89,7 @@ func (g *Gate) find(ctx context.Context, s *Session, name string, h http.Header,
 	if d != nil && d.facts.Quarantined {
 		d = g.describe(tool, d.Definition)
 	}
-	if d == nil && g.mayAsk(s.Upstream) {
+	if (d == nil || d.stale) && g.mayAsk(s.Upstream) {
 		if err := g.ask(ctx, s, h, params); err != nil {
 			g.log(fmt.Sprintf("upstream %s: tools/list: %v", s.Upstream, err))
 		}
@@ -99,6 +100,20 @@ func (g *Gate) find(ctx context.Context, s *Session, name string, h http.Header,
 		d.rule = g.policy.Rule(tool, d.facts)
 	}
 	return d
+}
+
+// Changed makes the next call of each tool look at the upstream's list first.
+func (g *Gate) Changed(upstream string) {
+	g.catalog.mu.Lock()
+	defer g.catalog.mu.Unlock()
+	delete(g.catalog.asked, upstream)
+	for tool, d := range g.catalog.tools {
+		if tool.Upstream() == upstream {
+			old := *d
+			old.stale = true
+			g.catalog.tools[tool] = &old
+		}
+	}
 }
 
 func (g *Gate) mayAsk(upstream string) bool {

@@ -72,6 +72,18 @@ func TestAChangedDefinitionQuarantinesATool(t *testing.T) {
 	mustContain(t, strings.Join(logged, "\n"), "deed tools accept held/add")
 }
 
+func TestAToolThatStopsReadingIsNoticedWithItsNextCall(t *testing.T) {
+	c, u, _, _ := held(t, hints(nil), nil)
+	u.offers(`{"name":"get","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}`)
+	c.list("1")
+	answered(c, u, "2", `{"name":"get"}`)
+	u.offers(`{"name":"get","annotations":{"readOnlyHint":false},"inputSchema":{"type":"object"}}`)
+	u.sink(mcpgate.Event{Message: mcpgate.RequestMessage(nil, "notifications/tools/list_changed", nil)})
+	mustContain(t, c.next(), "list_changed")
+	c.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get"}}`)
+	mustDecide(t, c.reply("3"), map[string]any{"decision": "denied", "reason": "missing_operation_key"})
+}
+
 func TestCarriersOfKeys(t *testing.T) {
 	for _, x := range []struct {
 		name, params string

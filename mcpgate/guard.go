@@ -18,6 +18,8 @@ type Guard interface {
 	Call(ctx context.Context, c *ToolCall) (answer Message, delivered func())
 	// Respond is asked before a client's answer to a request of the upstream is passed on; false drops it. It may wait for the ledger.
 	Respond(ctx context.Context, s *Session) bool
+	// Changed is told that the upstream says its tools have changed.
+	Changed(upstream string)
 	// Tools edits the result of tools/list.
 	Tools(s *Session, result json.RawMessage) json.RawMessage
 	// Greeting edits the result of initialize and server/discover.
@@ -33,6 +35,19 @@ type Admission struct {
 	Done func(Reply)
 	// Answer, when set, is the reply: nothing is sent.
 	Answer Message
+}
+
+// watch tells the guard of what an upstream says about its tools, and passes everything on.
+func watch(guard Guard, upstream string, next func(Event)) func(Event) {
+	if guard == nil {
+		return next
+	}
+	return func(e Event) {
+		if e.Message.Method == "notifications/tools/list_changed" {
+			guard.Changed(upstream)
+		}
+		next(e)
+	}
 }
 
 // ToolCall is one tools/call of a client.

@@ -65,7 +65,7 @@ func (l *sessions) open(name string, who deed.Principal, upstream Upstream, guar
 		return nil, false
 	}
 	s := &httpSession{ended: make(chan struct{}), used: now}
-	sink := s.unrelated
+	sink := watch(guard, name, s.unrelated)
 	if _, remote := upstream.(*Remote); remote {
 		sink = nil // the client opens the upstream's own GET stream
 	}

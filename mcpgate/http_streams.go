@@ -26,7 +26,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, name string, who d
 	if source, ok := s.Link.(interface {
 		Stream(context.Context, http.Header, func(int, http.Header), func(Event)) error
 	}); ok {
-		err := source.Stream(r.Context(), r.Header, out.Head, out.Event)
+		err := source.Stream(r.Context(), r.Header, out.Head, watch(h.Guard, name, out.Event))
 		if !out.streaming() && err != nil {
 			out.finish(http.StatusBadGateway)
 		}

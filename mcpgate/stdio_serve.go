@@ -34,7 +34,7 @@ type Stdio struct {
 func (g Stdio) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := &lineWriter{w: out}
 	outlet := stdioOutlet{lines}
-	link := g.Upstream.Open(outlet.Event, false)
+	link := g.Upstream.Open(watch(g.Guard, g.Name, outlet.Event), false)
 	s := newSession(g.Name, "stdio-"+rand.Text(), g.Principal, link, g.Guard)
 	ended := make(chan error, 1)
 	callers, leave := context.WithCancel(context.WithoutCancel(ctx))

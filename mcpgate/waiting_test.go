@@ -24,14 +24,19 @@ type heldUpstream struct {
 	ctxs  []context.Context
 	came  chan struct{}
 	ready error
+	sink  func(mcpgate.Event)
 	// results are answers by method; the tool list otherwise.
 	results map[string]string
 }
 
 func newHeld() *heldUpstream { return &heldUpstream{came: make(chan struct{}, 100)} }
 
-func (u *heldUpstream) Open(func(mcpgate.Event), bool) mcpgate.Link { return u }
-func (u *heldUpstream) Ready(context.Context) error                 { return u.ready }
+func (u *heldUpstream) Open(sink func(mcpgate.Event), _ bool) mcpgate.Link {
+	u.sink = sink
+	return u
+}
+
+func (u *heldUpstream) Ready(context.Context) error { return u.ready }
 
 func (u *heldUpstream) Close() error {
 	u.mu.Lock()
