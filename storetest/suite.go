@@ -22,6 +22,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"transact", transactCases},
 		{"payload", payloadCases},
+		{"fields", fieldCases},
 		{"keys", keyCases},
 		{"lineage", lineageCases},
 		{"twins", twinCases},
