@@ -97,6 +97,6 @@ func e07Failures(w *world) {
 
 func e10(w *world) {
 	call := func(int) caller.Call { return charge("charge:order-1:first", "order-1", 100) }
-	w.oneOf(w.together(50, call, w.running, w.another()), committed, "in_progress|replay")
+	w.oneOf(w.together(50, call, w.running, w.replica()), committed, "in_progress|replay")
 	w.counted("order-1", 1, 1)
 }

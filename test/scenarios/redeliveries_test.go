@@ -74,9 +74,10 @@ func c03(w *world) {
 // d01 delivers one message forty times to eight workers.
 func d01(w *world) {
 	sessions := []caller.Session{w.running}
-	for range 7 {
+	for range 6 {
 		sessions = append(sessions, w.another())
 	}
+	sessions = append(sessions, w.replica())
 	steps := w.together(40, func(int) caller.Call { return charge("queue:message-1:delivery", "order-1", 100) }, sessions...)
 	w.oneOf(steps, committed, "in_progress|replay")
 	w.counted("order-1", 1, 1)
