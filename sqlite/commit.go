@@ -77,7 +77,6 @@ func (c *committer) commit(batch []*job) error {
 		}
 		pending = slices.DeleteFunc(pending, func(j *job) bool { return j == culprit })
 	}
-	c.checkpoint()
 	return nil
 }
 

@@ -284,5 +284,6 @@ func (w *writer) process(batch []*job) bool {
 		}
 		w.mu.Unlock()
 	}
+	w.checkpoint() // nobody waits for it
 	return err == nil
 }
