@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,9 +32,21 @@ func (h hints) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	return rule
 }
 
+// watchedStore counts the calls that are waiting for another one's outcome.
+type watchedStore struct {
+	deed.Store
+	waiting atomic.Int32
+}
+
+func (s *watchedStore) Watch(ctx context.Context, tenant deed.Tenant, id deed.OperationID, version int64) (int64, error) {
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	return s.Store.Watch(ctx, tenant, id, version)
+}
+
 // house is a Runtime with a Gate on it, over a store in memory.
 type house struct {
-	store   deed.Store
+	store   *watchedStore
 	runtime *deed.Runtime
 	gate    *mcpgate.Gate
 }
@@ -43,7 +56,7 @@ func build(t *testing.T, clock deed.Clock, policy deed.Policy, edit func(*mcpgat
 	if clock == nil {
 		clock = deed.SystemClock{}
 	}
-	store := storetest.NewMemory(clock)
+	store := &watchedStore{Store: storetest.NewMemory(clock)}
 	runtime, err := deed.New(deed.Options{Store: store, Policy: policy, Clock: clock})
 	if err != nil {
 		t.Fatal(err)

@@ -272,13 +272,13 @@ func TestAnUpstreamThatDoesNotAnswerPingIsSentNothing(t *testing.T) {
 
 func TestSeventyEqualCallsHappenOnce(t *testing.T) {
 	policy := hints(func(r *deed.Rule) { r.Repeat = deed.Limit{} })
-	c, u, clock, _ := held(t, policy, nil)
+	c, u, _, h := held(t, policy, nil)
 	const n = 70
 	for i := range n {
 		c.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"add","arguments":{"n":1},"_meta":{"claudecode/toolUseId":"toolu_%d"}}}`, i, i)
 	}
 	<-u.came
-	until(t, "the last of the others", func() bool { return clock.Waiting() >= n-1+4 })
+	until(t, "the last of the others", func() bool { return h.store.waiting.Load() == n-1 })
 	u.answer(doneResult)
 	decisions := map[any]int{}
 	for range n {
