@@ -40,10 +40,10 @@
 //	K01       played
 //	K05       played
 //	K09       played   over two tools and two tickets; routes come with the HTTP door
-//	F03       left     approvals
+//	F03       partly   the rule refuses; asking a person instead comes with approvals
 //	F09       left     approvals
 //	F12       left     approvals
-//	F18       left     approvals
+//	F18       partly   two hundred claims have one winner; the crash between approval and dispatch comes with approvals
 //	G01       partly   the retry is held; re-presenting the same bytes comes with provider keys
 //	G04       left     budgets
 //	H01       played
