@@ -31,15 +31,20 @@ func (s *Server) read(w http.ResponseWriter, x *exchange) (reply, bool) {
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.ReadWithin))
 	x.body, err = io.ReadAll(http.MaxBytesReader(w, x.Body, s.MaxBody))
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	var tooLong *http.MaxBytesError
 	switch {
+	case err == nil:
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	case errors.As(err, &tooLong):
 		no := problem(http.StatusRequestEntityTooLarge, api.TypeTooLarge, "The body is too long", fmt.Sprintf("nothing was done; a body has at most %d bytes", s.MaxBody))
 		no.body.(*api.Problem).Decision, no.body.(*api.Problem).Reason = deed.Denied, deed.ReasonBadArguments
 		return no, true
-	case err != nil:
-		return malformed("the body broke off; nothing was done"), true
+	default:
+		// net/http reads what is left of a body before it answers: the deadline
+		// stays, and the connection ends.
+		no := malformed("the body broke off; nothing was done")
+		no.header.Set("Connection", "close")
+		return no, true
 	}
 	return reply{}, false
 }
