@@ -4,11 +4,9 @@ package sqlite_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -74,34 +72,4 @@ func checkFull(t *testing.T, ledger *sqlite.Ledger, acknowledged map[deed.Operat
 			t.Errorf("while the disk is full, %s, which was %s: %s", id, verb, why)
 		}
 	}
-}
-
-// The same on a real file system that is full, which takes root to mount.
-func TestAFullFileSystem(t *testing.T) {
-	folder := t.TempDir()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("a small file system cannot be mounted here (%v); the simulated one above stands in", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(folder, 0) })
-	ballast := filepath.Join(folder, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 200<<10), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(folder, "ledger.db")
-	ledger, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	acknowledged, err := fillUp(t, ledger)
-	checkFull(t, ledger, acknowledged, err)
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := begin(t.Context(), ledger, 100_000); err != nil {
-		t.Errorf("after room was made: %v", err)
-	}
-	if err := ledger.Close(); err != nil {
-		t.Error(err)
-	}
-	checkAcknowledged(t, path, acknowledged)
 }
