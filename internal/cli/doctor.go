@@ -41,6 +41,11 @@ func (a *app) doctorCommand() *cobra.Command {
 	var at place
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check the installation; every finding says what to do", Args: cobra.NoArgs,
+		Long: `Checks the version, the configuration and its servers, the ledger with its mode,
+space, clock and uncertain operations, and whether the servers of your MCP clients
+run through deed. It calls no tool. Exit code 1 means that something is broken;
+warnings do not count.`,
+		Example: "  deed doctor\n  deed doctor --config deed.yaml",
 		RunE: action(func(ctx context.Context, _ []string) error {
 			findings := a.examine(ctx, at)
 			sick := false
@@ -82,7 +87,7 @@ func (a *app) examine(ctx context.Context, at place) []finding {
 	config, err := a.rules(at.config, policy.BareOptions{})
 	switch {
 	case err != nil:
-		findings = append(findings, ok("configuration", "%v", err).as(broken, "correct it and run deed config check "+at.config))
+		findings = append(findings, ok("configuration", "%v", err).as(broken, "correct it and run deed config check "+shellWord(at.config)))
 		config = policy.BareConfig(policy.BareOptions{})
 	case at.config == "":
 		findings = append(findings, ok("configuration", "none given; the defaults of deed mcp hold"))
@@ -93,10 +98,10 @@ func (a *app) examine(ctx context.Context, at place) []finding {
 	if err != nil {
 		findings = append(findings, ok("ledger", "%v", err).as(broken, ""))
 	} else {
-		findings = append(findings, a.examineLedger(ctx, path, config)...)
+		findings = append(findings, a.examineLedger(ctx, path, config, at)...)
 	}
 	if len(config.Upstreams) > 0 {
-		findings = append(findings, a.examineUpstreams(ctx, config)...)
+		findings = append(findings, a.examineUpstreams(ctx, config, at)...)
 	}
 	return append(findings, a.examineClients()...)
 }

@@ -8,38 +8,34 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/policy"
+	"github.com/deed-run/deed/sqlite"
 )
 
 // enoughSpace is the free space below which doctor warns.
 const enoughSpace = 256 << 20
 
-func (a *app) examineLedger(ctx context.Context, path string, config *policy.Config) []finding {
+func (a *app) examineLedger(ctx context.Context, path string, config *policy.Config, at place) []finding {
 	var findings []finding
-	info, err := os.Stat(path)
+	_, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return append(findings, ok("ledger", "%s is not there yet; it is made by the first deed mcp or deed serve", path), examineSpace(nearestFolder(path)))
 	case err != nil:
 		return append(findings, ok("ledger", "%v", err).as(broken, "make the file readable for this user, or name another with --ledger"))
 	}
-	findings = append(findings, examineMode(path, info))
-	core, err := daemon.Open(ctx, daemon.Options{Config: config, Ledger: path, Existing: true, Environ: a.Env, Log: a.note})
+	core, err := daemon.Open(ctx, daemon.Options{Config: config, Ledger: path, Existing: true, Environ: a.Env})
 	if err != nil {
-		remedy := "restore a copy, or name another with --ledger; delete nothing that you may want to prove"
-		if errors.Is(err, deed.ErrLedgerVersion) {
-			remedy = "use the newer deed that wrote it"
-		}
-		return append(findings, ok("ledger", "%v", err).as(broken, remedy), examineSpace(filepath.Dir(path)))
+		// A file that is no ledger is not to be changed, so its mode is its owner's.
+		return append(findings, unopened(err), examineSpace(filepath.Dir(path)))
 	}
-	findings = append(findings, ok("ledger", "%s opens", path), examineSpace(filepath.Dir(path)))
+	findings = append(findings, examineVersion(ctx, core, path), examineMode(path), examineSpace(filepath.Dir(path)))
 	who := deed.Principal{Tenant: config.Tenant, Actor: "doctor", Rights: []deed.Right{deed.RightRead}}
-	findings = append(findings, examineClock(ctx, core, who), examineUncertain(ctx, core, who))
+	findings = append(findings, examineClock(ctx, core, who), examineUncertain(ctx, core, who, at))
 	a.closing(core, &err)
 	if err != nil {
 		findings = append(findings, ok("ledger", "closing: %v", err).as(broken, ""))
@@ -47,12 +43,30 @@ func (a *app) examineLedger(ctx context.Context, path string, config *policy.Con
 	return findings
 }
 
-func examineMode(path string, info fs.FileInfo) finding {
-	f := ok("ledger mode", "%s may be read by its owner only", path)
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		f = ok("ledger mode", "%s has mode %04o: others may read arguments and results", path, mode).as(broken, "run chmod 600 "+shellWord(path))
+// unopened tells why a ledger does not open and what to do, once.
+func unopened(err error) finding {
+	var known *sqlite.OpenError
+	if errors.As(err, &known) {
+		return ok("ledger", "%s: %s", known.Path, known.Problem).as(broken, known.Remedy+"; delete nothing that you may want to prove")
 	}
-	return f
+	return ok("ledger", "%v", err).as(broken, "restore a copy, or name another with --ledger; delete nothing that you may want to prove")
+}
+
+func examineVersion(ctx context.Context, core *daemon.Core, path string) finding {
+	switch newer, err := daemon.WrittenByNewer(ctx, core.Ledger); {
+	case newer:
+		return ok("ledger", "%s opens", path).as(broken, daemon.Newer)
+	case err != nil:
+		return ok("ledger", "%s opens, but takes no writes: %v", path, err).as(broken, "every mutation is refused until that is mended")
+	}
+	return ok("ledger", "%s opens and takes writes", path)
+}
+
+func examineMode(path string) finding {
+	if exposed := daemon.Exposed(path); exposed != "" {
+		return ok("ledger mode", "%s", exposed).as(broken, "run chmod 600 "+shellWord(path))
+	}
+	return ok("ledger mode", "%s may be read by its owner only", path)
 }
 
 // nearestFolder is the first folder on the way to a file that exists.
@@ -92,7 +106,7 @@ func examineClock(ctx context.Context, core *daemon.Core, who deed.Principal) fi
 	return ok("clock", "%s, no record is from the future", now.UTC().Format(time.RFC3339))
 }
 
-func examineUncertain(ctx context.Context, core *daemon.Core, who deed.Principal) finding {
+func examineUncertain(ctx context.Context, core *daemon.Core, who deed.Principal, at place) finding {
 	oldest, err := core.OldestUncertain(ctx, who.Tenant)
 	switch {
 	case err != nil:
@@ -101,5 +115,5 @@ func examineUncertain(ctx context.Context, core *daemon.Core, who deed.Principal
 		return ok("uncertain operations", "none")
 	}
 	return ok("uncertain operations", "the oldest is %s of %s, begun %s", oldest.ID, oldest.Tool, age(oldest.CreatedAt, core.Clock.Now())).
-		as(warning, "run deed ops list --status uncertain, look at the provider, and decide with deed ops resolve")
+		as(warning, "look at the provider; "+at.command("ops show", string(oldest.ID))+" names the commands to decide with; all of them: "+at.command("ops list --status uncertain"))
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/deed-run/deed/policy"
 )
 
-func (a *app) examineUpstreams(ctx context.Context, config *policy.Config) []finding {
+func (a *app) examineUpstreams(ctx context.Context, config *policy.Config, at place) []finding {
 	var findings []finding
 	for _, name := range slices.Sorted(maps.Keys(config.Upstreams)) {
 		tools, problems := a.listTools(ctx, config, name, io.Discard)
 		if len(problems) > 0 {
-			findings = append(findings, ok("upstream "+name, "%v", problems[0]).as(broken, "correct its command or URL; deed tools -v shows what it says"))
+			findings = append(findings, ok("upstream "+name, "%v", problems[0]).as(broken, "correct its command or URL; "+place{config: at.config}.command("tools -v --upstream", shellWord(name))+" shows what it says"))
 			continue
 		}
 		findings = append(findings, ok("upstream "+name, "answers with %s", many(len(tools), "tool")))

@@ -27,12 +27,14 @@ type mcpOptions struct {
 func (a *app) mcpCommand() *cobra.Command {
 	var o mcpOptions
 	c := &cobra.Command{
-		Use:   "mcp [--name N] [-- COMMAND...]",
+		Use:   "mcp [--name N] [--] COMMAND...",
 		Short: "Run one MCP server behind deed, on stdin and stdout",
 		Long: `Speaks MCP on stdin and stdout, in front of the server that COMMAND starts, or of
-an upstream of a configuration. Stdout carries MCP only. The end of the input,
-SIGINT or SIGTERM end it: calls under way may finish, what then has no answer is
-uncertain.
+an upstream of a configuration. Flags of deed stand before COMMAND; what follows
+its first word is its own, with or without "--".
+
+Stdout carries MCP only. The end of the input, SIGINT or SIGTERM end it: calls
+under way may finish, what then has no answer is uncertain.
 
 --chaos lets you watch what your own agent does: lose-reply keeps the answer of
 every executed call from it, crash ends deed in place of the answer, dup delivers
@@ -49,6 +51,8 @@ every call twice. Answers from the ledger always pass.`,
 	c.Flags().StringVar(&o.actor, "actor", "", "actor (default: local, or that of the configuration)")
 	c.Flags().StringVar(&o.ledger, "ledger", "", "ledger `file` (see deed help ledger)")
 	c.Flags().StringVar(&o.chaos, "chaos", "", "lose-reply, dup or crash")
+	// Some clients swallow "--": what follows the first word is the command's.
+	c.Flags().SetInterspersed(false)
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	_ = c.RegisterFlagCompletionFunc("chaos", cobra.FixedCompletions([]string{"lose-reply", "dup", "crash"}, cobra.ShellCompDirectiveNoFileComp))
 	return c

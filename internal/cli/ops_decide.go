@@ -26,6 +26,8 @@ provider first: --not-applied permits another attempt, and if the first one did
 happen, that is a second effect. --abandon closes the question without an answer;
 a late proof still counts. --force decides although the process that sent it may
 still be at work.`,
+		Example: `  deed ops resolve op_01KB7Q5W2M9X4T6R8V0C3E5G7H --committed --remote-id pay_1 --reason "seen at the provider"
+  deed ops resolve op_01KB7Q5W2M9X4T6R8V0C3E5G7H --not-applied --reason "not in the provider's list of today"`,
 		RunE: action(func(ctx context.Context, args []string) error {
 			switch {
 			case committed:
@@ -61,6 +63,7 @@ still be at work.`,
 
 func (a *app) opsCancelCommand() *cobra.Command {
 	return a.reasonedCommand("cancel OPERATION", "Let nothing more be tried; what is already sent stands",
+		`  deed ops cancel op_01KB7Q5W2M9X4T6R8V0C3E5G7H --reason "ordered elsewhere"`,
 		func(ctx context.Context, core *daemon.Core, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error) {
 			return core.Runtime.Cancel(ctx, who, id, reason)
 		})
@@ -68,16 +71,17 @@ func (a *app) opsCancelCommand() *cobra.Command {
 
 func (a *app) opsReopenCommand() *cobra.Command {
 	return a.reasonedCommand("reopen OPERATION", "Let a finally failed operation be tried again under its key",
+		`  deed ops reopen op_01KB7Q5W2M9X4T6R8V0C3E5G7H --reason "the account is funded now"`,
 		func(ctx context.Context, core *daemon.Core, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error) {
 			return core.Runtime.Reopen(ctx, who, id, reason)
 		})
 }
 
-func (a *app) reasonedCommand(use, short string, apply func(context.Context, *daemon.Core, deed.Principal, deed.OperationID, string) (*deed.Operation, error)) *cobra.Command {
+func (a *app) reasonedCommand(use, short, example string, apply func(context.Context, *daemon.Core, deed.Principal, deed.OperationID, string) (*deed.Operation, error)) *cobra.Command {
 	var at place
 	var reason string
 	c := &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		Use: use, Short: short, Example: example, Args: cobra.ExactArgs(1),
 		RunE: action(func(ctx context.Context, args []string) error {
 			return a.decide(ctx, at, args[0], func(core *daemon.Core, who deed.Principal, id deed.OperationID) (*deed.Operation, error) {
 				return apply(ctx, core, who, id, reason)
@@ -100,9 +104,13 @@ func (a *app) decide(ctx context.Context, at place, id string, apply func(*daemo
 	var refused *deed.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return fmt.Errorf("%w; nothing was changed; deed ops show %s says what is allowed", err, id)
+		return fmt.Errorf("%w; nothing was changed; %s says what is allowed", err, at.command("ops show", id))
 	case errors.Is(err, deed.ErrNotFound):
-		return lookElsewhere(err)
+		return at.lookElsewhere(err)
+	case errors.Is(err, deed.ErrCommitUnknown):
+		return fmt.Errorf("%w; the decision may be recorded or not; %s says which", err, at.command("ops show", id))
+	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrLedgerVersion):
+		return err // it says that nothing was written
 	case err != nil:
 		return fmt.Errorf("%w; nothing was changed", err)
 	}

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ func (a *app) opsShowCommand() *cobra.Command {
 	var arguments bool
 	c := &cobra.Command{
 		Use: "show OPERATION", Short: "Show one operation: what was sent, its history, what may be done next", Args: cobra.ExactArgs(1),
+		Example: "  deed ops show op_01KB7Q5W2M9X4T6R8V0C3E5G7H\n  deed ops show op_01KB7Q5W2M9X4T6R8V0C3E5G7H --arguments",
 		RunE: action(func(ctx context.Context, args []string) (err error) {
 			core, who, err := a.operator(ctx, at)
 			if err != nil {
@@ -27,7 +29,10 @@ func (a *app) opsShowCommand() *cobra.Command {
 			defer a.closing(core, &err)
 			op, err := core.Runtime.Get(ctx, who, deed.OperationID(args[0]))
 			if err != nil {
-				return lookElsewhere(err)
+				if !errors.Is(err, deed.ErrNotFound) {
+					return err
+				}
+				return at.lookElsewhere(err)
 			}
 			events, err := core.Runtime.Events(ctx, who, op.ID)
 			if err != nil {
@@ -50,19 +55,8 @@ func (a *app) opsShowCommand() *cobra.Command {
 }
 
 // lookElsewhere adds to "not found" what may help.
-func lookElsewhere(err error) error {
-	return fmt.Errorf("%w; nothing was done; deed ops list shows what is in this ledger, --tenant and --ledger lead to others", err)
-}
-
-// repeated writes the flags that lead to the same ledger again.
-func (p place) repeated() string {
-	var flags []string
-	for _, f := range [][2]string{{"--config", p.config}, {"--ledger", p.ledger}, {"--tenant", p.tenant}} {
-		if f[1] != "" {
-			flags = append(flags, f[0]+" "+shellWord(f[1]))
-		}
-	}
-	return strings.Join(flags, " ")
+func (p place) lookElsewhere(err error) error {
+	return fmt.Errorf("%w; nothing was done; %s shows what is in this ledger, --tenant and --ledger lead to others", err, p.command("ops list"))
 }
 
 // shellWord quotes a word for a POSIX shell where that is needed.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os/user"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,22 @@ func (p *place) operatorFlags(c *cobra.Command) {
 	p.flags(c)
 	c.Flags().StringVar(&p.tenant, "tenant", "", "tenant (default: that of the configuration)")
 	c.Flags().StringVar(&p.server, "server", "", "`URL` of a running daemon (not in this version)")
+}
+
+// repeated writes the flags that lead to the same ledger again.
+func (p place) repeated() string {
+	var flags []string
+	for _, f := range [][2]string{{"--config", p.config}, {"--ledger", p.ledger}, {"--tenant", p.tenant}} {
+		if f[1] != "" {
+			flags = append(flags, f[0]+" "+shellWord(f[1]))
+		}
+	}
+	return strings.Join(flags, " ")
+}
+
+// command writes a command that works where this one did.
+func (p place) command(words ...string) string {
+	return strings.Join(strings.Fields("deed "+strings.Join(words, " ")+" "+p.repeated()), " ")
 }
 
 func (a *app) surroundings() daemon.Surroundings {

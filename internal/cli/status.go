@@ -25,12 +25,15 @@ type summary struct {
 	// Partial: there are more operations than were counted.
 	Partial bool   `json:"partial,omitempty"`
 	Oldest  *shown `json:"oldest_uncertain,omitempty"`
+	// Newer: a newer version wrote the ledger, so this one only reads it.
+	Newer bool `json:"written_by_newer,omitempty"`
 }
 
 func (a *app) statusCommand() *cobra.Command {
 	var at place
 	c := &cobra.Command{
 		Use: "status", Short: "Show the ledger: where it is, how many operations of which status, the oldest uncertain one", Args: cobra.NoArgs,
+		Example: "  deed status\n  deed status --config deed.yaml --json",
 		RunE: action(func(ctx context.Context, _ []string) (err error) {
 			config, err := a.rules(at.config, policy.BareOptions{})
 			if err != nil {
@@ -50,10 +53,12 @@ func (a *app) statusCommand() *cobra.Command {
 				return err
 			}
 			s.Ledger, s.Bytes = path, ledgerBytes(path)
+			// A ledger that cannot be written just now was still read above.
+			s.Newer, _ = daemon.WrittenByNewer(ctx, core.Ledger)
 			if a.json {
 				return a.printJSON(s)
 			}
-			return a.print(a.paint(summaryLines(s, core.Clock.Now()), "uncertain")...)
+			return a.print(a.paint(summaryLines(s, core.Clock.Now(), at), "uncertain")...)
 		}),
 	}
 	at.operatorFlags(c)
@@ -100,7 +105,7 @@ func summarise(ctx context.Context, core *daemon.Core, who deed.Principal) (summ
 	return s, err
 }
 
-func summaryLines(s summary, now time.Time) []string {
+func summaryLines(s summary, now time.Time, at place) []string {
 	total := fmt.Sprint(s.Operations)
 	if s.Partial {
 		total += " newest counted, there are more"
@@ -112,9 +117,12 @@ func summaryLines(s summary, now time.Time) []string {
 		}
 	}
 	lines := table(rows)
+	if s.Newer {
+		lines = append(lines, "", "read only: "+daemon.Newer)
+	}
 	if s.Oldest != nil {
 		lines = append(lines, "", fmt.Sprintf("oldest uncertain: %s, %s, begun %s", s.Oldest.ID, plain(string(s.Oldest.Tool)), when(s.Oldest.CreatedAt, now)),
-			"next: deed ops show "+string(s.Oldest.ID))
+			"next: "+at.command("ops show", string(s.Oldest.ID)))
 	}
 	return lines
 }

@@ -27,8 +27,9 @@ func (a *app) toolsCommand() *cobra.Command {
 		Use: "tools [--config FILE | -- COMMAND...]", Short: "List tools with class, key rule and guarantee, and what would make it better",
 		Long: `Starts or connects to the servers, lists their tools, and says of each how deed
 treats it and why: its effect class, where its key comes from, what is guaranteed,
-and what you could declare to make that better. It calls no tool and needs no ledger.`,
-		Example: "  deed tools --config deed.yaml\n  deed tools -- npx -y @modelcontextprotocol/server-filesystem DIR",
+and what you could declare to make that better. It calls no tool and needs no
+ledger; where there is one, tools whose definition has changed are marked.`,
+		Example: "  deed tools --config deed.yaml\n  deed tools -- npx -y @modelcontextprotocol/server-filesystem DIR\n  deed tools diff files/write_file",
 		RunE: action(func(ctx context.Context, args []string) error {
 			config, err := a.toolRules(o, args)
 			if err != nil {
@@ -46,14 +47,21 @@ and what you could declare to make that better. It calls no tool and needs no le
 					return !slices.ContainsFunc(listed, func(t policy.ListedTool) bool { return t.Tool == v.Tool })
 				})
 			}
-			return errors.Join(a.showAdvice(advice), problemsExit(problems))
+			list, err := a.standings(ctx, config, o, advice)
+			if err != nil {
+				return err
+			}
+			return errors.Join(a.showTools(list, place{config: o.config, ledger: o.ledger}, verbose), problemsExit(problems, o))
 		}),
 	}
 	c.Flags().StringVar(&o.name, "name", "", "name of the server that COMMAND starts")
 	c.Flags().StringVar(&o.config, "config", "", "configuration `file`")
 	c.Flags().StringVar(&o.upstream, "upstream", "", "only this upstream of the configuration")
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show what the servers say on stderr")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show every tool by itself, and on stderr what the servers say")
+	c.Flags().StringVar(&o.ledger, "ledger", "", "ledger `file` (see deed help ledger)")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	_ = c.MarkFlagFilename("ledger", "db")
+	c.AddCommand(a.toolsDiffCommand(), a.toolsAcceptCommand())
 	return c
 }
 
@@ -93,33 +101,9 @@ func (a *app) listTools(ctx context.Context, config *policy.Config, only string,
 	return listed, problems
 }
 
-func problemsExit(problems []error) error {
+func problemsExit(problems []error, o mcpOptions) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return fail(exitFailed, "%w; its tools are not listed; correct the command or URL, deed tools -v shows what it says", errors.Join(problems...))
-}
-
-func (a *app) showAdvice(advice []policy.Advice) error {
-	if a.json {
-		if advice == nil {
-			advice = []policy.Advice{}
-		}
-		return a.printJSON(map[string]any{"tools": advice})
-	}
-	if len(advice) == 0 {
-		return a.print("no tools")
-	}
-	rows := [][]string{{"TOOL", "EFFECT", "KEY", "GUARANTEE"}}
-	for _, v := range advice {
-		rows = append(rows, []string{string(v.Tool), string(v.Effect), v.Key, string(v.Guarantee)})
-	}
-	lines := table(rows)
-	for _, v := range advice {
-		lines = append(lines, "", plain(string(v.Tool)), "  why: "+plain(v.Why))
-		for _, better := range v.Better {
-			lines = append(lines, "  better: "+plain(better))
-		}
-	}
-	return a.print(lines...)
+	return fail(exitFailed, "%w; its tools are not listed; correct the command or URL, %s shows what it says", errors.Join(problems...), place{config: o.config}.command("tools -v"))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -60,6 +61,8 @@ type Core struct {
 	upstreams map[string]mcpgate.Upstream
 	log       func(string)
 	flush     func(context.Context) error
+	// looks are what Open began and does not wait for.
+	looks sync.WaitGroup
 }
 
 // Open opens the ledger and puts a Runtime over it. It starts nothing.
@@ -85,7 +88,21 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	if err := c.wire(ctx, o); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
+	if exposed := Exposed(o.Ledger); exposed != "" {
+		o.Log(exposed + "; run chmod 600 on it")
+	}
+	if o.Transport != "" {
+		c.looks.Go(func() { c.tellNewer(context.WithoutCancel(ctx), o.Ledger) })
+	}
 	return c, nil
+}
+
+// tellNewer tells whoever starts a gateway that it will refuse every mutation.
+// It may wait for the ledger's lock, which must not delay the gateway.
+func (c *Core) tellNewer(ctx context.Context, path string) {
+	if newer, err := WrittenByNewer(ctx, c.Ledger); err == nil && newer {
+		c.log("ledger " + path + ": " + Newer)
+	}
 }
 
 func (c *Core) wire(ctx context.Context, o Options) error {
@@ -128,7 +145,9 @@ func (c *Core) Upstream(name string) (mcpgate.Upstream, bool) {
 // Close waits for dispatches, ends the Runtime and closes the ledger. Attempts
 // still running when ctx ends are uncertain.
 func (c *Core) Close(ctx context.Context) error {
-	err := errors.Join(c.gate.Close(ctx), c.Runtime.Close(ctx), c.Ledger.Close(), c.flush(ctx))
+	err := errors.Join(c.gate.Close(ctx), c.Runtime.Close(ctx))
+	c.looks.Wait()
+	err = errors.Join(err, c.Ledger.Close(), c.flush(ctx))
 	if err != nil {
 		return fmt.Errorf("stopping: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/sqlite"
@@ -35,4 +36,28 @@ func openLedger(ctx context.Context, path string, clock deed.Clock, existing boo
 		return nil, err
 	}
 	return store, nil
+}
+
+// Exposed says in how far others than its owner may read a ledger, or "".
+// Windows keeps no such mode.
+func Exposed(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has mode %04o: others may read arguments and results", path, info.Mode().Perm())
+}
+
+// Newer is what there is to say of a ledger that a newer version wrote.
+const Newer = "it was written by a newer deed: this one answers from it and refuses every mutation; use the newer deed"
+
+// WrittenByNewer reports whether a newer version of the program wrote the
+// ledger: then it can be read and not written.
+func WrittenByNewer(ctx context.Context, ledger Ledger) (bool, error) {
+	unchanged := func([]byte) []byte { return nil }
+	_, err := ledger.Setting(ctx, "version", unchanged)
+	if errors.Is(err, deed.ErrLedgerVersion) {
+		return true, nil
+	}
+	return false, err
 }
