@@ -24,6 +24,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: `Starts a payment provider as a process of its own, which counts what it receives,
 and plays one script against it twice: directly, and through deed. The agent in the
 script repeats a call whenever it gets no clear answer, as MCP tells clients to.`,
+		Example: "  deed demo\n  deed demo --dir /tmp/deed-demo",
 		RunE: action(func(ctx context.Context, _ []string) error {
 			ctx, cancel := context.WithTimeout(ctx, demoPatience)
 			defer cancel()

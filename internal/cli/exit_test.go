@@ -11,10 +11,12 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/faultkit"
+	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/policy"
 )
 
 func TestErrorsHaveTheirExitCodes(t *testing.T) {
+	covered := map[int]bool{}
 	for _, c := range []struct {
 		name string
 		err  error
@@ -22,6 +24,7 @@ func TestErrorsHaveTheirExitCodes(t *testing.T) {
 	}{
 		{"an error without a name", errors.New("x"), exitFailed},
 		{"a configuration that is wrong", &policy.Error{}, exitUsage},
+		{"a configuration that cannot be served", &daemon.ConfigError{}, exitUsage},
 		{"no such operation", fmt.Errorf("op_1: %w", deed.ErrNotFound), exitNotFound},
 		{"an operation of somebody else", fmt.Errorf("op_1: %w", deed.ErrForbidden), exitNotFound},
 		{"a transition that is not allowed", &deed.RefusedError{Operation: &deed.Operation{}}, exitRefused},
@@ -31,6 +34,7 @@ func TestErrorsHaveTheirExitCodes(t *testing.T) {
 		{"a commit without acknowledgement", deed.ErrCommitUnknown, exitUnavailable},
 		{"a command that says so itself", fail(exitDuplicate, "x"), exitDuplicate},
 	} {
+		covered[c.want] = true
 		t.Run(c.name, func(t *testing.T) {
 			if got := codeOf(c.err); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
@@ -38,6 +42,9 @@ func TestErrorsHaveTheirExitCodes(t *testing.T) {
 		})
 	}
 	for code := exitDone; code <= exitDuplicate; code++ {
+		if code != exitDone && !covered[code] {
+			t.Errorf("no case above ends with code %d", code)
+		}
 		if !strings.Contains(exitHelp, fmt.Sprintf("  %d  ", code)) {
 			t.Errorf("code %d is not documented", code)
 		}

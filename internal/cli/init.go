@@ -46,7 +46,8 @@ func (a *app) enrolCommand(verb, short string, plan func(enroll.Target, enroll.O
 	e := enrolment{plan: plan, verb: verb}
 	c := &cobra.Command{
 		Use: verb, Short: short, Args: cobra.NoArgs,
-		RunE: action(func(context.Context, []string) error { return a.enrol(e) }),
+		Example: "  deed " + verb + "\n  deed " + verb + " --client claude-code --write",
+		RunE:    action(func(context.Context, []string) error { return a.enrol(e) }),
 	}
 	names := clientNames()
 	c.Flags().StringSliceVar(&e.clients, "client", nil, "only these clients: "+strings.Join(names, ", "))

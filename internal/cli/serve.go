@@ -18,6 +18,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Serves MCP at /mcp/{upstream} (Streamable HTTP), /healthz (the process is up) and
 /readyz (the ledger takes writes). Without auth.tokens it serves this machine
 only. SIGINT or SIGTERM end it: calls under way may finish first.`,
+		Example: "  deed serve --config deed.yaml\n  deed serve --config deed.yaml --listen 127.0.0.1:0",
 		RunE: action(func(ctx context.Context, _ []string) error {
 			config, err := a.rules(file, policy.BareOptions{})
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Example: "  deed version\n  deed version --json",
 		RunE: action(func(context.Context, []string) error {
 			b := a.build()
 			if a.json {
