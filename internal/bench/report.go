@@ -65,7 +65,7 @@ func (r Report) Rows() [][]string {
 	if s := r.Size; s != nil {
 		line(fmt.Sprintf("guarded call, %d in the ledger", s.Operations), 0, s.Claim, 0, 0, "%.2fx an empty ledger's; %.0f bytes per operation", s.ClaimOver, s.BytesPerOperation)
 		line("  empty ledger", 0, s.ClaimEmpty, 0, 0, "1 caller")
-		line(fmt.Sprintf("replay, %d in the ledger", s.Operations), 0, s.Replay, 0, 0, "%.2fx an empty ledger's; %.2fx of any old one (%s)", s.ReplayOver, s.OldOver, micros(s.Old))
+		line(fmt.Sprintf("replay, %d in the ledger", s.Operations), 0, s.Replay, 0, 0, "%.2fx an empty ledger's; of any old operation %s, %.2fx", s.ReplayOver, micros(s.Old), s.OldOver)
 		line("  empty ledger", 0, s.ReplayEmpty, 0, 0, "1 caller")
 		line("memory, 64 callers", s.FillRate, 0, 0, 0, "%s resident at most", resident(s.Resident))
 	}

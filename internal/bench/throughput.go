@@ -88,8 +88,12 @@ func (r *run) throughFloor(ctx context.Context, source string, p *pattern, group
 		return sample{}, err
 	}
 	r.pause()
+	stop, err := r.profile(fmt.Sprintf("floor-%d", group))
+	if err != nil {
+		return sample{}, errors.Join(err, f.close())
+	}
 	s, err := f.run(ctx, group)
-	return s, errors.Join(err, f.close())
+	return s, errors.Join(err, stop(), f.close())
 }
 
 // Replays is how fast recorded answers are given again, with the decision
