@@ -21,7 +21,7 @@ type bucket struct {
 }
 
 // take spends one token of the named bucket, or says how long until there is
-// one. A zero limit always allows.
+// one. A limit that is not positive always allows.
 func (l *limiter) take(name string, limit Limit, now time.Time) (wait time.Duration, ok bool) {
 	if limit.N <= 0 || limit.Per <= 0 {
 		return 0, true

@@ -76,7 +76,7 @@ const (
 // options. The zero value takes every argument as part of the effect.
 type FingerprintRules canon.Rules
 
-// Limit allows N events per duration Per; the zero Limit allows any number.
+// Limit allows N events per duration Per; a negative N allows any number.
 type Limit struct {
 	N   int
 	Per time.Duration
