@@ -1,0 +1,142 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package httpgate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/outcome"
+)
+
+// permit says until when a request may leave.
+type permit struct {
+	may  func() error
+	left func() time.Duration // nil: no limit
+}
+
+// sender hands a request over, once.
+type sender interface {
+	// send returns the answer's head. With an error, unsent reports that nothing of
+	// the request left, for certain.
+	send(ctx context.Context, s snapshot, x *reading, g *deed.Grant, p permit) (resp *http.Response, unsent bool, err error)
+}
+
+// attempt is one dispatch under a grant. It is its own: the caller that asked for
+// it may leave.
+type attempt struct {
+	side  *side
+	route *Route
+	x     *reading
+	grant *deed.Grant
+
+	replies chan reply
+	moved   chan struct{}
+	ended   chan ended // buffered: nobody may be listening
+	long    chan *long // buffered, for the same reason
+	left    chan struct{}
+}
+
+// ended is how an attempt was settled, and the answer where there was a whole one.
+type ended struct {
+	answer deed.Answer
+	reply  reply
+}
+
+// dispatch sends the snapshot once and settles what comes of it.
+func (s *side) dispatch(route *Route, x *reading, grant *deed.Grant) *attempt {
+	a := &attempt{
+		side: s, route: route, x: x, grant: grant,
+		replies: make(chan reply, 1), moved: make(chan struct{}, 1), ended: make(chan ended, 1), long: make(chan *long, 1), left: make(chan struct{}),
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(x.Context()))
+	stop := context.AfterFunc(s.ctx, cancel)
+	s.work.Go(func() {
+		defer cancel()
+		defer stop()
+		a.wait(ctx)
+	})
+	s.work.Go(func() { a.replies <- a.exchange(ctx) })
+	return a
+}
+
+// exchange makes the request and reads the answer.
+func (a *attempt) exchange(ctx context.Context) reply {
+	frozen, err := a.route.snapshot(a.grant.Arguments)
+	if err != nil {
+		return reply{unsent: true, err: err}
+	}
+	p := permit{may: a.grant.MaySend}
+	if !a.grant.Unrecorded {
+		p.left = a.grant.TimeToSend
+	}
+	resp, unsent, err := a.side.sender.send(ctx, frozen, a.x, a.grant, p)
+	if err != nil {
+		return reply{unsent: unsent, err: err}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return a.receive(resp)
+}
+
+// wait settles on the reply. Without one in time the outcome is unknown, but the
+// answer is read on, because a late proof counts.
+func (a *attempt) wait(ctx context.Context) {
+	rule, clock := a.grant.Rule, a.side.clock
+	quiet, most := orDefault(rule.Timeout, 10*time.Minute), orDefault(rule.TimeoutHard, time.Hour)
+	hard, idle := clock.After(most), clock.After(quiet)
+	for waiting := true; waiting; {
+		select {
+		case r := <-a.replies:
+			a.settle(ctx, r, a.classify(r))
+			return
+		case <-a.moved:
+			idle = clock.After(quiet)
+		case <-idle:
+			a.settle(ctx, reply{}, outcome.Lost(false, fmt.Sprintf("no answer and no progress within %s", quiet)))
+			waiting = false
+		case <-hard:
+			a.settle(ctx, reply{}, outcome.Lost(false, fmt.Sprintf("no whole answer within %s", most)))
+			waiting = false
+		}
+	}
+	select {
+	case r := <-a.replies:
+		a.settle(ctx, r, a.classify(r))
+	case <-clock.After(orDefault(rule.Late, 10*time.Minute)):
+	}
+}
+
+func (a *attempt) settle(ctx context.Context, r reply, out deed.Outcome) {
+	answer, err := a.side.runtime.Settle(ctx, a.grant, out)
+	if err != nil {
+		answer = a.grant.Answer()
+		answer.Decision, answer.Reason, answer.Effective, answer.Text = deed.Uncertain, deed.ReasonOutcomeUnknown, deed.StatusUncertain, err.Error()
+	}
+	select {
+	case a.ended <- ended{answer, r}:
+	default:
+	}
+}
+
+// progress restarts the clock of a silent upstream.
+func (a *attempt) progress() {
+	select {
+	case a.moved <- struct{}{}:
+	default:
+	}
+}
+
+func orDefault(d, usual time.Duration) time.Duration {
+	if d <= 0 {
+		return usual
+	}
+	return d
+}
+
+// drain reads what is left of an answer that is of no use, so that its connection
+// can be used again.
+func drain(body io.Reader) { _, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10)) }

@@ -1,0 +1,125 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package httpgate
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// segment is a literal, or a place for any one segment, which then has a name.
+type segment struct{ literal, name string }
+
+func parsePattern(pattern string) ([]segment, error) {
+	if !strings.HasPrefix(pattern, "/") {
+		return nil, fmt.Errorf("the path %q does not begin with a slash", pattern)
+	}
+	var list []segment
+	names := map[string]bool{}
+	stars := 0
+	for text := range strings.SplitSeq(pattern[1:], "/") {
+		s := segment{literal: text}
+		switch {
+		case text == "*":
+			stars++
+			s = segment{name: strconv.Itoa(stars)}
+		case strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") && len(text) > 2:
+			s = segment{name: text[1 : len(text)-1]}
+		case strings.ContainsAny(text, "*{}?#"):
+			return nil, fmt.Errorf("the segment %q is neither a literal nor * nor {name}", text)
+		}
+		if s.name != "" && names[s.name] {
+			return nil, fmt.Errorf("the name %q stands for two segments", s.name)
+		}
+		names[s.name] = s.name != ""
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// shape is the same for routes that match the same requests.
+func (r *Route) shape() string {
+	var b strings.Builder
+	b.WriteString(r.Method)
+	for _, s := range r.segments {
+		b.WriteString("/" + s.literal)
+		if s.name != "" {
+			b.WriteString("*")
+		}
+	}
+	return b.String()
+}
+
+// splitPath returns the segments of a path, unescaped one by one, so that an
+// escaped slash stays within its segment. It is false for paths that servers
+// read in more than one way.
+func splitPath(escaped string) ([]string, bool) {
+	if !strings.HasPrefix(escaped, "/") {
+		return nil, false
+	}
+	var list []string
+	parts := strings.Split(escaped[1:], "/")
+	for i, text := range parts {
+		plain, err := url.PathUnescape(text)
+		if err != nil || plain == "." || plain == ".." || strings.ContainsRune(plain, 0) || plain == "" && i < len(parts)-1 {
+			return nil, false
+		}
+		list = append(list, plain)
+	}
+	return list, true
+}
+
+// value is what stands in the place of a named segment.
+type value struct{ name, text string }
+
+func (r *Route) match(segments []string) ([]value, bool) {
+	if len(segments) != len(r.segments) {
+		return nil, false
+	}
+	var values []value
+	for i, s := range r.segments {
+		switch {
+		case s.name == "" && s.literal != segments[i], s.name != "" && segments[i] == "":
+			return nil, false
+		case s.name != "":
+			values = append(values, value{s.name, segments[i]})
+		}
+	}
+	return values, true
+}
+
+// moreExact prefers the route with the earlier literal.
+func (r *Route) moreExact(other *Route) bool {
+	for i, s := range r.segments {
+		if literal := s.name == ""; literal != (other.segments[i].name == "") {
+			return literal
+		}
+	}
+	return false
+}
+
+// find returns the route of a request, else the one that stands for its method,
+// whose one value is the whole path. It is nil for methods that are not known.
+func (rs *Routes) find(r *http.Request, segments []string) (route *Route, values []value, named bool) {
+	for _, candidate := range rs.list {
+		if candidate.Method != r.Method {
+			continue
+		}
+		found, ok := candidate.match(segments)
+		if ok && (route == nil || candidate.moreExact(route)) {
+			route, values = candidate, found
+		}
+	}
+	if route != nil {
+		return route, values, true
+	}
+	for _, other := range rs.byTool {
+		if other.segments == nil && other.Method == r.Method {
+			return other, []value{{"*", "/" + strings.Join(segments, "/")}}, false
+		}
+	}
+	return nil, nil, false
+}
