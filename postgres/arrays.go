@@ -117,7 +117,7 @@ func (a *eventArrays) steps(tenant string, writer int64) []step {
 			a.actor, a.attempt, a.from, a.to, a.reason, a.tool, a.fingerprint, a.data}})
 	}
 	if len(a.deliveredID) > 0 {
-		steps = append(steps, step{sql: sqlDeliver, args: []any{tenant, a.deliveredID, a.deliveredAt}})
+		steps = append(steps, step{sql: sqlDeliver, args: []any{repeat(tenant, len(a.deliveredID)), a.deliveredID, a.deliveredAt}})
 	}
 	return steps
 }

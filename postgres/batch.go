@@ -67,7 +67,7 @@ func (b *batch) opening() []step {
 		slices.Sort(locks)
 		steps = append(steps, step{sql: sqlLockSlots, args: []any{tenant, slices.Compact(locks)}})
 	}
-	if len(b.appended.deliveredID) > 0 {
+	if len(b.appended.deliveredID) > 0 || len(b.changing) > 1 {
 		steps = append(steps, b.lockOperations(tenant))
 	}
 	steps = append(steps, b.appended.steps(tenant, b.writer)...)

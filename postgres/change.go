@@ -158,7 +158,9 @@ func (w *writing) steps(tenant string, writer int64, place int) ([]step, error) 
 	}
 	var steps []step
 	if len(updates.id) > 0 {
-		steps = append(steps, step{sql: sqlUpdateOperations, args: append(updates.values(tenant), updates.newArguments, updates.newResult)})
+		args := append(updates.values(tenant), updates.newArguments, updates.newResult)
+		args[0] = repeat(tenant, len(updates.id))
+		steps = append(steps, step{sql: sqlUpdateOperations, args: args})
 	}
 	if len(inserts.id) > 0 {
 		steps = append(steps, step{sql: sqlInsertOperations, args: inserts.values(tenant)})
@@ -176,6 +178,14 @@ func (w *writing) steps(tenant string, writer int64, place int) ([]step, error) 
 		events.add(place+i, &w.events[i])
 	}
 	return append(steps, events.steps(tenant, writer)...), nil
+}
+
+func repeat(text string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = text
+	}
+	return list
 }
 
 // strangers are operations that a change binds keys to without having seen

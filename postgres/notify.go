@@ -23,6 +23,8 @@ const (
 	longestNews = 7000
 	// mostNews bounds what waits to be told: the rest is found by polling.
 	mostNews = 1 << 14
+	// newsEvery is the pause in which news gather to a message.
+	newsEvery = 5 * time.Millisecond
 	// newsRetry is the pause after a connection for news has failed.
 	newsRetry = time.Second
 )
@@ -104,6 +106,7 @@ func (n *news) run() {
 			_, err = conn.Exec(ctx, `SELECT pg_notify($1, $2)`, channel, message)
 		}
 		cancel()
+		pause(n.ctx, newsEvery)
 		if err != nil {
 			closeConn(conn)
 			conn = nil
@@ -114,10 +117,10 @@ func (n *news) run() {
 
 // rest waits for more, and ends the run after many turns without any.
 func (n *news) rest(quiet int) bool {
-	pause(n.ctx, 2*time.Millisecond)
+	pause(n.ctx, newsEvery)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.ctx.Err() != nil || quiet > 500 && len(n.ids) == 0 {
+	if n.ctx.Err() != nil || quiet > 200 && len(n.ids) == 0 {
 		n.running = false
 		return true
 	}

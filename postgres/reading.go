@@ -73,7 +73,7 @@ func (r *reading) steps(lock bool) []step {
 			steps = append(steps, step{sql: sql, args: append([]any{tenant}, args...), read: read})
 		}
 	}
-	suffix := ""
+	suffix := forShow
 	if lock {
 		suffix = forUpdate
 	}

@@ -27,22 +27,25 @@ const (
 	sqlLockSlots = `INSERT INTO deed_locks (tenant, slot) SELECT $1, slot FROM unnest($2::int[]) slot ORDER BY slot
 		ON CONFLICT (tenant, slot) DO UPDATE SET slot = excluded.slot WHERE false`
 
-	// sqlLockOperations locks, in order, what the batch is going to touch. It is
-	// only needed when deliveries are written before the scopes are read.
-	sqlLockOperations = `SELECT 1 FROM deed_operations o WHERE o.tenant = $1 AND o.id IN (
-			SELECT unnest($2::text[]) UNION ALL
-			SELECT k.operation FROM unnest($3::text[], $4::text[], $5::text[]) q(text, family, actor)
-			JOIN deed_keys k ON k.tenant = $1 AND k.text = q.text AND k.family = q.family AND k.actor = q.actor)
-		ORDER BY o.id FOR UPDATE`
+	// sqlLockOperations locks, in order, what a batch is going to touch: its
+	// requests name operations in more than one way.
+	sqlLockOperations = `SELECT 1 FROM (SELECT DISTINCT ids.id FROM (
+			SELECT unnest($2::text[]) AS id UNION ALL
+			SELECT k.operation FROM unnest($3::text[], $4::text[], $5::text[]) q(text, family, actor) CROSS JOIN LATERAL (
+				SELECT k.operation FROM deed_keys k WHERE k.tenant = $1 AND k.text = q.text AND k.family = q.family AND k.actor = q.actor OFFSET 0) k
+			) ids ORDER BY ids.id) ids
+		CROSS JOIN LATERAL (SELECT 1 FROM deed_operations o WHERE o.tenant = $1 AND o.id = ids.id LIMIT 1 FOR UPDATE) o`
 
 	sqlDeliver = `UPDATE deed_operations o SET delivered_at = u.at, revision = o.revision + 1,
 			standing = CASE WHEN o.status = 'committed' THEN 1 ELSE o.standing END
-		FROM unnest($2::text[], $3::bigint[]) u(id, at)
-		WHERE o.tenant = $1 AND o.id = u.id AND o.delivered_at IS NULL`
+		FROM unnest($1::text[], $2::text[], $3::bigint[]) u(tenant, id, at)
+		WHERE o.tenant = u.tenant AND o.id = u.id AND o.delivered_at IS NULL`
 )
 
 // Statements that read a scope. The first column of each is the number of the
-// request in its batch.
+// request in its batch. Each row that is asked for is looked up by itself, in
+// a subquery with a limit: the planner, which may have made its plan while the
+// tables were empty, has no other way than the index.
 const (
 	// laterColumn answers Scope.Later for a row.
 	laterColumn = `CASE WHEN q.later AND o.matter <> '' AND o.begun_at IS NOT NULL THEN EXISTS (
@@ -51,7 +54,7 @@ const (
 
 	sqlByID = `SELECT q.n, ` + laterColumn + `, ` + wholeColumns + `
 		FROM unnest($2::int[], $3::text[], $4::bool[]) q(n, id, later)
-		JOIN deed_operations o ON o.tenant = $1 AND o.id = q.id ORDER BY o.id`
+		CROSS JOIN LATERAL (SELECT * FROM deed_operations o WHERE o.tenant = $1 AND o.id = q.id LIMIT 1`
 
 	// sqlByKey also finds the older generations when lineage is asked for.
 	sqlByKey = `SELECT q.n, ` + laterColumn + `, q.rank, k.generation, k.provenance, ` + wholeColumns + `
@@ -62,9 +65,11 @@ const (
 			WHERE k.tenant = $1 AND k.text = q.text AND k.family = q.family AND k.actor = q.actor
 			AND (q.generation = 0 OR k.generation <= q.generation)
 			ORDER BY k.generation DESC LIMIT CASE WHEN q.lineage THEN NULL ELSE 1 END) k
-		JOIN deed_operations o ON o.tenant = $1 AND o.id = k.operation ORDER BY o.id`
+		CROSS JOIN LATERAL (SELECT * FROM deed_operations o WHERE o.tenant = $1 AND o.id = k.operation LIMIT 1`
 
-	forUpdate = ` FOR UPDATE OF o`
+	// One of these ends the two before.
+	forUpdate = ` FOR UPDATE) o`
+	forShow   = `) o`
 
 	// sqlLineage reads the older generations of operations named by their ids.
 	sqlLineage = `SELECT q.n, k.generation, k.provenance, ` + wholeColumns + `
@@ -100,7 +105,7 @@ const (
 			SELECT DISTINCT ON (e.operation) e.operation, e.placed, e.writer, e.place, e.at FROM deed_events e
 			WHERE e.tenant = $1 AND e.tool = q.tool AND e.fingerprint = q.fingerprint AND e.name = 'conflict'
 			ORDER BY e.operation, e.placed DESC, e.writer DESC, e.place DESC) e
-		JOIN deed_operations o ON o.tenant = $1 AND o.id = e.operation`
+		CROSS JOIN LATERAL (SELECT * FROM deed_operations o WHERE o.tenant = $1 AND o.id = e.operation LIMIT 1) o`
 
 	// sqlRules hops along an index from one set of rules to the next, and reads
 	// the rules in force of the same tools.
@@ -114,14 +119,15 @@ const (
 		UNION ALL SELECT t.tool, NULL, s.value FROM unnest($2::text[], $3::text[]) t(tool, name) JOIN deed_settings s ON s.name = t.name`
 
 	sqlWritten = `SELECT q.n FROM unnest($2::int[], $3::text[], $4::text[]) q(n, operation, id)
-		JOIN deed_events e ON e.tenant = $1 AND e.operation = q.operation AND e.id = q.id`
+		CROSS JOIN LATERAL (SELECT 1 FROM deed_events e WHERE e.tenant = $1 AND e.operation = q.operation AND e.id = q.id LIMIT 1) e`
 
 	sqlClock = `SELECT ` + now + `, version, min_reader FROM deed_ledger`
 )
 
 // Statements that write a change. Each of them fails, by a division by zero,
 // unless it wrote as many rows as it should: they are sent together with the
-// COMMIT, which must not follow a half of them.
+// COMMIT, which must not follow a half of them. An update takes the tenant
+// from its rows too, so that it can only be planned as a look-up of each.
 const (
 	guardOpen  = `WITH written AS (`
 	guardClose = ` RETURNING 1) SELECT 1 / (CASE WHEN count(*) = $2::bigint THEN 1 ELSE 0 END) FROM written`
@@ -143,8 +149,8 @@ const (
 			receipts = o.receipts || u.receipts,
 			arguments = CASE WHEN u.new_arguments THEN u.arguments ELSE o.arguments END,
 			result = CASE WHEN u.new_result THEN u.result ELSE o.result END
-		FROM ` + operationArrays + `, $24::bool[], $25::bool[]) u(` + operationNames + `, new_arguments, new_result)
-		WHERE o.tenant = $1 AND o.id = u.id AND o.revision = u.revision` + guardClose
+		FROM ` + operationArrays + `, $24::bool[], $25::bool[], $1::text[]) u(` + operationNames + `, new_arguments, new_result, tenant)
+		WHERE o.tenant = u.tenant AND o.id = u.id AND o.revision = u.revision` + guardClose
 
 	// A key that names the operation already stays; one that names another is
 	// not written, and the guard says so.

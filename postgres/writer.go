@@ -25,6 +25,11 @@ type writers struct {
 	number  int64
 	tell    func(deed.Tenant, []*deed.Operation)
 	running sync.WaitGroup
+
+	// idle are the links that nobody uses, the latest last: it is taken first,
+	// for it is the one that knows the statements.
+	linking sync.Mutex
+	idle    []*link
 }
 
 func (w *writers) start(n int) {
@@ -42,7 +47,31 @@ func (w *writers) start(n int) {
 func (w *writers) stop() error {
 	w.close()
 	w.running.Wait()
+	for _, l := range w.idle {
+		_ = l.close()
+	}
 	return w.dropped
+}
+
+// borrow gives a writer a link for a batch.
+func (w *writers) borrow() *link {
+	w.linking.Lock()
+	defer w.linking.Unlock()
+	if len(w.idle) == 0 {
+		return nil
+	}
+	last := w.idle[len(w.idle)-1]
+	w.idle = w.idle[:len(w.idle)-1]
+	return last
+}
+
+func (w *writers) giveLinkBack(l *link) {
+	if l == nil {
+		return
+	}
+	w.linking.Lock()
+	defer w.linking.Unlock()
+	w.idle = append(w.idle, l)
 }
 
 // writer is one of them. link is nil until it is needed, and after a failure.
@@ -52,17 +81,15 @@ type writer struct {
 }
 
 func (w *writer) loop() {
-	defer func() {
-		if w.link != nil {
-			_ = w.link.close()
-		}
-	}()
 	for {
 		at, batch := w.take()
 		if at == nil {
 			return
 		}
+		w.link = w.borrow()
 		w.process(at, batch)
+		w.giveLinkBack(w.link)
+		w.link = nil
 		w.free(at)
 	}
 }

@@ -117,7 +117,8 @@ CREATE TABLE deed_events (
 );
 
 CREATE UNIQUE INDEX deed_events_operation ON deed_events (tenant, operation, id);
-CREATE INDEX deed_events_conflict ON deed_events (tenant, tool, fingerprint) WHERE name = 'conflict';
+CREATE INDEX deed_events_conflict ON deed_events (tenant, tool, fingerprint, operation, placed DESC, writer DESC, place DESC)
+  WHERE name = 'conflict';
 
 -- What a process needs to know of the ledger itself: secrets, rules, pins.
 CREATE TABLE deed_settings (
