@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -32,8 +31,8 @@ type ProveOptions struct {
 	// Fixture is a command that runs FixtureMain; its "pipe" stands between the
 	// gateway and a tool server that is a command.
 	Fixture []string
-	// Config is your deed.yaml. Its rules are kept; its ledger is replaced by a
-	// new one for every check.
+	// Config is your deed.yaml. Its rules are kept, and relative paths in it start
+	// from its folder; its ledger is replaced by a new one for every check.
 	Config string
 	// Tool is upstream/tool as the configuration names it.
 	Tool string
@@ -191,13 +190,25 @@ func (o ProveOptions) interpose(c config, upstream string, controller *inject.Co
 		entry["url"] = server.URL
 		return front{entry: entry, close: server.Close}, nil
 	}
-	command, ok := entry["command"].([]any)
-	if !ok || len(command) == 0 {
+	command := words(entry["command"])
+	if len(command) == 0 {
 		return front{}, fmt.Errorf("prove tool: upstream %s has neither command nor url: nothing was started", upstream)
 	}
-	server := httptest.NewServer(controller.Handler())
+	folder, err := filepath.Abs(filepath.Dir(o.Config))
+	if err != nil {
+		return front{}, fmt.Errorf("prove tool: %w", err)
+	}
+	cwd, _ := entry["cwd"].(string)
+	entry["cwd"] = under(folder, cwd, o.getenv)
 	piped := []any{}
-	for _, word := range append(append([]string{}, o.Fixture...), "pipe", "--control", server.URL, "--") {
+	fixture := slices.Clone(o.Fixture)
+	if strings.ContainsRune(fixture[0], filepath.Separator) {
+		if fixture[0], err = filepath.Abs(fixture[0]); err != nil {
+			return front{}, fmt.Errorf("prove tool: %w", err)
+		}
+	}
+	server := httptest.NewServer(controller.Handler())
+	for _, word := range append(fixture, "pipe", "--control", server.URL, "--") {
 		piped = append(piped, word)
 	}
 	entry["command"] = append(piped, command...)
