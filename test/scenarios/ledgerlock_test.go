@@ -12,6 +12,8 @@ func (w *world) lockLedger() (unlock func()) {
 	w.Helper()
 	conn, err := sqlite3.OpenFlags(w.ledger, sqlite3.OPEN_READWRITE)
 	w.must(err)
+	// The gateway may be writing at this moment.
+	w.must(conn.BusyTimeout(patience))
 	w.must(conn.Exec("BEGIN IMMEDIATE"))
 	locked := true
 	unlock = func() {
