@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	if os.Getenv(openedBy) != "" {
+		return m.Run()
+	}
 	var err error
 	if cluster, err = pgtest.Start(pgtest.Memory()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
