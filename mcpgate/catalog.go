@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
-	"github.com/deed-run/deed/mcpgate/internal/rawjson"
 )
 
 // catalog holds what the upstreams said of their tools last.
 type catalog struct {
-	mu    sync.Mutex
-	tools map[deed.Tool]*described
-	asked map[string]time.Time // by upstream: when the gateway itself asked for the list
+	mu      sync.Mutex
+	tools   map[deed.Tool]*described
+	asked   map[string]time.Time // by upstream: when the gateway itself asked for the list
+	listing map[string]*listing  // by upstream: the gateway's own request for the list that is under way
 }
 
 // described is a definition with what follows from it.
@@ -27,13 +27,12 @@ type described struct {
 	facts deed.ToolFacts
 	rule  deed.Rule
 	stale bool // the upstream says that its tools have changed since
+	// unpinned: its pinned definition could not be read, so nobody knows whether it has changed.
+	unpinned bool
 }
 
-const (
-	maxPages    = 50
-	askAgain    = 10 * time.Second
-	listPatient = 15 * time.Second
-)
+// pinPatient bounds the reading of a list's pins.
+const pinPatient = 5 * time.Second
 
 // adds reports whether deed adds the key argument to the tool's schema.
 func (d *described) adds() bool {
@@ -48,29 +47,48 @@ func (g *Gate) lookup(tool deed.Tool) *described {
 }
 
 // learn takes a tool of an upstream's list.
-func (g *Gate) learn(s *Session, raw json.RawMessage) *described {
+func (g *Gate) learn(s *Session, raw json.RawMessage, pins *pinReading) *described {
 	d, ok := define(raw)
 	if !ok {
 		return nil
 	}
 	tool := deed.Tool(s.Upstream + "/" + d.Name)
-	g.catalog.mu.Lock()
-	known := g.catalog.tools[tool]
-	g.catalog.mu.Unlock()
-	if known != nil && known.Digest == d.Digest && known.Description == d.Description && !known.facts.Quarantined && !known.stale {
+	known := g.lookup(tool)
+	if known != nil && known.Digest == d.Digest && known.Description == d.Description && !known.facts.Quarantined && !known.stale && !known.unpinned {
 		return known
 	}
-	return g.describe(tool, d)
+	return g.describe(tool, d, pins)
 }
 
-func (g *Gate) describe(tool deed.Tool, d *Definition) *described {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	quarantined, warning := g.pins.Check(ctx, tool, d)
-	if warning != "" {
-		g.log(warning)
+// pinReading reads the pins of one list within one deadline. After the first that cannot be read the rest are not tried: the ledger that
+// could not give one would not give the others either, and each would take as long.
+type pinReading struct {
+	ctx    context.Context
+	stop   context.CancelFunc
+	failed bool
+}
+
+func readPins() *pinReading {
+	ctx, stop := context.WithTimeout(context.Background(), pinPatient)
+	return &pinReading{ctx: ctx, stop: stop}
+}
+
+func (g *Gate) describe(tool deed.Tool, d *Definition, pins *pinReading) *described {
+	quarantined := false
+	if !pins.failed {
+		isQuarantined, warning, err := g.pins.Check(pins.ctx, tool, d)
+		quarantined, pins.failed = isQuarantined, err != nil
+		if err != nil {
+			warning = fmt.Sprintf("upstream %s: the pinned definitions of its tools cannot be read, so none that changes things is called: %v", tool.Upstream(), err)
+		}
+		if warning != "" {
+			g.log(warning)
+		}
 	}
-	entry := &described{Definition: d, facts: deed.ToolFacts{
+	if before := g.lookup(tool); pins.failed && before != nil && before.Digest == d.Digest {
+		quarantined = before.facts.Quarantined
+	}
+	entry := &described{Definition: d, unpinned: pins.failed, facts: deed.ToolFacts{
 		Definition: d.Digest, ReadOnlyHint: d.ReadOnlyHint, DestructiveHint: d.DestructiveHint, IdempotentHint: d.IdempotentHint,
 		UpstreamIdentity: g.upstreamIdentity(tool.Upstream()), Quarantined: quarantined,
 	}}
@@ -81,18 +99,18 @@ func (g *Gate) describe(tool deed.Tool, d *Definition) *described {
 	return entry
 }
 
-// find returns what is known of a tool; where nothing is, the upstream is asked for its list first, at most every ten seconds. A
-// quarantined tool is looked at again, because another process may have accepted it.
+// find returns what is known of a tool; where nothing is, the upstream is asked for its list first. A quarantined tool is looked at again,
+// because another process may have accepted it, and so is one that changes things and whose pin could not be read.
 func (g *Gate) find(ctx context.Context, s *Session, name string, h http.Header, params json.RawMessage) *described {
 	tool := deed.Tool(s.Upstream + "/" + name)
 	d := g.lookup(tool)
-	if d != nil && d.facts.Quarantined {
-		d = g.describe(tool, d.Definition)
+	if d != nil && (d.facts.Quarantined || d.unpinned && d.rule.Mutates()) {
+		pins := readPins()
+		d = g.describe(tool, d.Definition, pins)
+		pins.stop()
 	}
-	if (d == nil || d.stale) && g.mayAsk(s.Upstream) {
-		if err := g.ask(ctx, s, h, params); err != nil {
-			g.log(fmt.Sprintf("upstream %s: tools/list: %v", s.Upstream, err))
-		}
+	if d == nil || d.stale {
+		g.list(ctx, s, h, params)
 		d = g.lookup(tool)
 	}
 	if d == nil {
@@ -115,76 +133,3 @@ func (g *Gate) Changed(upstream string) {
 		}
 	}
 }
-
-func (g *Gate) mayAsk(upstream string) bool {
-	now := g.clock.Now()
-	g.catalog.mu.Lock()
-	defer g.catalog.mu.Unlock()
-	if last, ok := g.catalog.asked[upstream]; ok && now.Sub(last) < askAgain {
-		return false
-	}
-	g.catalog.asked[upstream] = now
-	return true
-}
-
-// ask reads all pages of tools/list over the client's session. In the stateless era the request carries the _meta that the client's own
-// call carried, because every request needs it.
-func (g *Gate) ask(ctx context.Context, s *Session, h http.Header, params json.RawMessage) error {
-	ctx, cancel := context.WithTimeout(ctx, listPatient)
-	defer cancel()
-	base := []byte("{}")
-	if meta, ok := rawjson.Get(params, "_meta"); ok {
-		if rest, _, _, err := rawjson.Remove(meta, "progressToken"); err == nil {
-			base, _ = rawjson.Set(base, rest, "_meta")
-		}
-	}
-	var cursor json.RawMessage
-	for range maxPages {
-		page := base
-		if cursor != nil {
-			page, _ = rawjson.Set(page, cursor, "cursor")
-		}
-		done := make(chan Reply, 1)
-		s.Link.Send(ctx, &Exchange{
-			Message: RequestMessage(g.ownID(), "tools/list", page), Header: ownHeader(h, "tools/list"),
-			Event: func(Event) {}, Done: func(r Reply) { done <- r },
-		})
-		r := <-done
-		if r.Delivery != Answered || r.Message.Result == nil {
-			if r.Err == nil {
-				r.Err = fmt.Errorf("the upstream answered with an error: %s", r.Message.Error)
-			}
-			return r.Err
-		}
-		g.Tools(s, r.Message.Result)
-		next, ok := rawjson.Get(r.Message.Result, "nextCursor")
-		if !ok || string(next) == "null" {
-			return nil
-		}
-		cursor = next
-	}
-	return fmt.Errorf("more than %d pages", maxPages)
-}
-
-// ownHeader makes the headers for a request of the gateway's own from those of the client's.
-func ownHeader(h http.Header, method string) http.Header {
-	if h == nil {
-		return nil
-	}
-	own := http.Header{}
-	for name, values := range h {
-		own[name] = values
-	}
-	for name := range own {
-		if len(name) > len(paramHeader) && name[:len(paramHeader)] == paramHeader {
-			delete(own, name)
-		}
-	}
-	own.Del("Mcp-Name")
-	if own.Get("Mcp-Method") != "" {
-		own.Set("Mcp-Method", method)
-	}
-	return own
-}
-
-const paramHeader = "Mcp-Param-"

@@ -82,7 +82,7 @@ func NewGate(o GateOptions) (*Gate, error) {
 		ledger: o.Ledger, policy: o.Policy, pins: o.Pins, outcomes: o.Outcomes, callIDs: o.CallIDs,
 		upstreamIdentity: o.UpstreamIdentity, hideOperations: o.HideOperations, progress: o.Progress, clock: o.Clock, logTo: o.Log,
 		prefix:  "deed-gate-" + rand.Text()[:10] + "-",
-		catalog: catalog{tools: map[deed.Tool]*described{}, asked: map[string]time.Time{}},
+		catalog: catalog{tools: map[deed.Tool]*described{}, asked: map[string]time.Time{}, listing: map[string]*listing{}},
 	}
 	if g.outcomes == nil {
 		g.outcomes = func(deed.Tool) outcome.Rules { return outcome.Rules{} }

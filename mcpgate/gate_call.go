@@ -41,7 +41,13 @@ func (g *Gate) Call(ctx context.Context, c *ToolCall) (Message, func()) {
 
 func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, func()) {
 	m, s := c.Message, c.Session
-	arrived := g.clock.Now()
+	arrived := c.ArrivedAt
+	if arrived.IsZero() {
+		arrived = g.clock.Now()
+	}
+	if d.unpinned && d.rule.Mode != deed.ModeObserve {
+		return g.refusal(m, s, d, deed.ReasonStoreUnavailable, ""), nil
+	}
 	if problem := headerMismatch(m, c.Header, d.InputSchema); problem != "" {
 		return ErrorMessage(m.ID, codeHeaderMismatch, problem+"; nothing was sent"), nil
 	}
@@ -134,7 +140,7 @@ func (g *Gate) newCall(c *ToolCall, d *described, r request) (deed.Call, error) 
 	call := deed.Call{
 		Principal: c.Session.Principal, Tool: d.rule.Tool, Arguments: r.arguments, Facts: d.facts, Meta: facts(r.meta),
 		Carriers:  g.carriers(c.Session, c.Message.Params, r, c.Header, d.rule, d.OwnKey),
-		ExpiresAt: expires, EffectFingerprint: fingerprint, Validate: d.schema.check,
+		ExpiresAt: expires, EffectFingerprint: fingerprint, Validate: d.schema.check, ArrivedAt: c.ArrivedAt,
 	}
 	if d.OwnKey {
 		call.KeyArgument = keyArgument

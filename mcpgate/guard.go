@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 )
 
 // Guard stands before tools/call and edits what clients read of tools. A nil Guard makes the gateway a transparent proxy.
@@ -35,6 +36,8 @@ type Admission struct {
 	Done func(Reply)
 	// Answer, when set, is the reply: nothing is sent.
 	Answer Message
+	// At is when the guard saw the call; Call is told it as ArrivedAt.
+	At time.Time
 }
 
 // watch tells the guard of what an upstream says about its tools, and passes everything on.
@@ -55,6 +58,8 @@ type ToolCall struct {
 	Session *Session
 	Message Message
 	Header  http.Header
+	// ArrivedAt is when the message was read.
+	ArrivedAt time.Time
 	// Progress takes messages for the client that belong to this call. It is safe after the client has left.
 	Progress func(Message)
 	// Forward sends a message upstream for the client and returns the upstream's reply, untouched; for tools that need no guard.

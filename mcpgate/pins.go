@@ -47,17 +47,17 @@ type Pins struct {
 // PinName is the name of the setting that holds a tool's pin.
 func PinName(tool deed.Tool) string { return "pin/" + string(tool) }
 
-// Check compares a definition with its pin and says whether the tool is quarantined, and what a person should know. A ledger that cannot be
-// reached quarantines nothing: mutations are refused by it anyway.
-func (p *Pins) Check(ctx context.Context, tool deed.Tool, d *Definition) (quarantined bool, warning string) {
+// Check compares a definition with its pin and says whether the tool is quarantined, and what a person should know. An error means
+// that the pin could not be read, so that nobody knows whether the tool has changed: call none that changes things then.
+func (p *Pins) Check(ctx context.Context, tool deed.Tool, d *Definition) (quarantined bool, warning string, err error) {
 	if p == nil || p.Settings == nil {
-		return false, ""
+		return false, "", nil
 	}
 	p.mu.Lock()
 	pin, ok := p.known[tool]
 	p.mu.Unlock()
 	if ok && pin.Accepted == d.Digest && pin.Description == d.Description && !pin.Quarantined() {
-		return false, ""
+		return false, "", nil
 	}
 	var described deed.Digest
 	raw, err := p.Settings.Setting(ctx, PinName(tool), func(old []byte) []byte {
@@ -82,12 +82,12 @@ func (p *Pins) Check(ctx context.Context, tool deed.Tool, d *Definition) (quaran
 		return updated
 	})
 	if err != nil {
-		return false, fmt.Sprintf("tool %s: its pinned definition cannot be read: %v", tool, err)
+		return false, "", fmt.Errorf("tool %s: its pinned definition cannot be read: %w", tool, err)
 	}
 	// Decoded afresh: into a RawMessage that is in use, encoding/json writes in place.
 	pin = Pin{}
 	if json.Unmarshal(raw, &pin) != nil {
-		return false, ""
+		return false, "", nil
 	}
 	p.mu.Lock()
 	if p.known == nil {
@@ -97,11 +97,11 @@ func (p *Pins) Check(ctx context.Context, tool deed.Tool, d *Definition) (quaran
 	p.mu.Unlock()
 	switch {
 	case pin.Quarantined():
-		return true, fmt.Sprintf("tool %s: its definition changed since it was pinned; calls are refused until it is accepted: deed tools diff %s; deed tools accept %s", tool, tool, tool)
+		return true, fmt.Sprintf("tool %s: its definition changed since it was pinned; calls are refused until it is accepted: deed tools diff %s; deed tools accept %s", tool, tool, tool), nil
 	case described != "" && described != d.Description:
-		return false, fmt.Sprintf("tool %s: its description changed", tool)
+		return false, fmt.Sprintf("tool %s: its description changed", tool), nil
 	}
-	return false, ""
+	return false, "", nil
 }
 
 // Accept makes the changed definition the pinned one. It reports whether there was any.

@@ -163,7 +163,7 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 	go func() {
 		defer s.work.Done()
 		reply, delivered := s.guard.Call(ctx, &ToolCall{
-			Session: s, Message: m, Header: h,
+			Session: s, Message: m, Header: h, ArrivedAt: admission.At,
 			Progress: func(p Message) { out.Event(Event{Message: p}) },
 			Forward:  func(ctx context.Context, m Message) Reply { return s.ask(ctx, m, h, out) },
 		})

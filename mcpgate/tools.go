@@ -23,8 +23,10 @@ func (g *Gate) Tools(s *Session, result json.RawMessage) json.RawMessage {
 		return result
 	}
 	own := false
+	pins := readPins()
+	defer pins.stop()
 	edited, err := rawjson.EditElements(list, func(_ int, raw json.RawMessage) (json.RawMessage, error) {
-		d := g.learn(s, raw)
+		d := g.learn(s, raw, pins)
 		if d == nil {
 			return raw, nil
 		}
