@@ -100,6 +100,9 @@ func TestRequestsThatAreRefusedBeforeAnythingIsDone(t *testing.T) {
 		"a preflight":              {request{method: "OPTIONS", path: callPath, header: map[string]string{"Origin": "https://evil.example"}}, 405},
 		"another method":           {request{method: "DELETE", path: "/v1/operations/op_1"}, 405},
 		"an unknown path":          {request{method: "GET", path: "/v1/nothing"}, 404},
+		"a path to be cleaned":     {request{method: "POST", path: "/v1//tools/pay/refund/calls", body: refund12}, 404},
+		"a path that climbs":       {request{method: "POST", path: "/v1/x/../tools/pay/refund/calls", body: refund12}, 404},
+		"a slash too many":         {request{method: "POST", path: callPath + "/", body: refund12}, 404},
 		"an unknown path's post":   {request{method: "POST", path: "/v1/nothing"}, 404},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -124,6 +125,12 @@ func New(o Options) (*Server, error) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if why := s.foreign(r); why != "" {
 		s.write(w, r, problem(http.StatusForbidden, "cross-origin", "The request does not name this server", why))
+		return
+	}
+	// A multiplexer would redirect to the clean path, and a redirect of a POST
+	// is a second request.
+	if clean := path.Clean(r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
+		s.write(w, r, notFound())
 		return
 	}
 	s.handler.ServeHTTP(w, r)

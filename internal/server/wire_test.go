@@ -148,6 +148,33 @@ func TestAFollowerThatLeavesEndsItsCallOnly(t *testing.T) {
 	}
 }
 
+// named remembers which tool was called.
+type named struct{ tool deed.Tool }
+
+func (n *named) Call(_ context.Context, call deed.Call) (deed.Answer, error) {
+	n.tool = call.Tool
+	return deed.Answer{Decision: deed.Execute}, nil
+}
+
+func TestToolsOfAnyName(t *testing.T) {
+	r := newRig(t, nil)
+	seen := &named{}
+	s, err := server.New(server.Options{Runtime: r.rt, Auth: byToken, Tools: seen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.server = s
+	client, err := api.New(api.Options{BaseURL: "http://" + r.listen(), Token: "agent", HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []deed.Tool{"pay/refund", "files/fs/write", "pay/refund.v2", "a b/c%2Fd?e#f", "pay/zurückzahlen"} {
+		if _, err := client.Call(context.Background(), tool, firstKey, api.CallRequest{Arguments: []byte("{}")}); err != nil || seen.tool != tool {
+			t.Errorf("%q was called as %q: %v", tool, seen.tool, err)
+		}
+	}
+}
+
 // closing is a gateway that is shutting down.
 type closing struct{ server.Tools }
 
