@@ -34,7 +34,7 @@ func (s *Server) call(x *exchange) reply {
 	}
 	a, err := s.Tools.Call(x.Context(), deed.Call{
 		Principal: x.who, Tool: tool, Arguments: bytes.Clone(body.Arguments), Carriers: carriers(keys, s.familyOf(tool, "")),
-		Meta: body.Meta, ExpiresAt: body.ExpiresAt, EffectFingerprint: body.EffectFingerprint,
+		Meta: body.Meta, ExpiresAt: body.ExpiresAt, EffectFingerprint: body.EffectFingerprint, ArrivedAt: x.arrived,
 	})
 	switch {
 	case errors.Is(err, ErrUnknownTool):

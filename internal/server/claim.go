@@ -34,7 +34,7 @@ func (s *Server) claim(x *exchange) reply {
 	call := deed.Call{
 		Principal: x.who, Tool: body.Tool, Arguments: bytes.Clone(body.Arguments), Carriers: carriers(keys, family),
 		Meta: body.Meta, ExpiresAt: body.ExpiresAt, EffectFingerprint: body.EffectFingerprint, Facts: s.Facts(body.Tool),
-		ManualLease: true, ClaimToken: body.ClaimToken, Derive: body.Derive,
+		ManualLease: true, ClaimToken: body.ClaimToken, Derive: body.Derive, ArrivedAt: x.arrived,
 	}
 	if body.Key != "" {
 		call.Carriers = append(call.Carriers, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: identity(family, body.Key), Name: "key"})

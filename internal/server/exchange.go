@@ -21,6 +21,8 @@ type exchange struct {
 	*http.Request
 	who  deed.Principal
 	body []byte
+	// arrived is when the request came, before its body was read.
+	arrived time.Time
 }
 
 // id is the operation that the path names.
@@ -47,12 +49,13 @@ func problem(status int, kind, title, detail string) reply {
 // serve runs one route: who asks, what with, the answer.
 func (s *Server) serve(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		arrived := s.Clock.Now()
 		who, known := s.Auth(r)
 		if !known {
 			s.write(w, r, unauthenticated(r))
 			return
 		}
-		x := &exchange{Request: r, who: who}
+		x := &exchange{Request: r, who: who, arrived: arrived}
 		if route.request != nil {
 			if no, refused := s.read(w, x); refused {
 				s.write(w, r, no)
