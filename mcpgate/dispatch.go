@@ -5,6 +5,8 @@ package mcpgate
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -82,7 +84,7 @@ func (a *attempt) run(ctx context.Context) {
 	}
 	a.call.Session.Link.Send(ctx, &Exchange{
 		Message: m, Header: mirror(a.call.Header, a.tool.InputSchema, a.grant.Arguments), Event: a.event, Token: string(a.r.token),
-		Done: func(r Reply) { a.replies <- r },
+		Head: a.head, Done: func(r Reply) { a.replies <- r },
 		Gate: func() (time.Time, error) { return time.Now().Add(a.grant.TimeToSend()), a.grant.MaySend() },
 	})
 	a.wait(ctx)
@@ -100,9 +102,22 @@ func (a *attempt) message() (Message, error) {
 	return RequestMessage(a.gate.ownID(), "tools/call", params), nil
 }
 
+// head answers with a stream where the upstream does.
+func (a *attempt) head(status int, h http.Header) {
+	if status == http.StatusOK && strings.HasPrefix(h.Get("Content-Type"), "text/event-stream") {
+		a.call.Stream(nil)
+	}
+}
+
 // event passes on what the upstream says before its reply.
 func (a *attempt) event(e Event) {
 	if e.Message.Raw == nil {
+		// Event ids stay here: they lead to the answer to the gateway's own request, which is no client's to take up.
+		var at position
+		at.see(e.Block)
+		if at.retry > 0 {
+			a.call.Stream(fmt.Appendf(nil, "retry: %d\n\n", at.retry.Milliseconds()))
+		}
 		return
 	}
 	if e.Message.Method == "notifications/progress" {

@@ -59,11 +59,15 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	if err != nil {
 		return g.refusal(m, s, d, deed.ReasonBadArguments, err.Error()), nil
 	}
-	known := true
+	standing := questionKnown
 	if len(d.rule.Key.From) == 0 {
-		call.Carriers, known = g.asked.carrier(call)
+		call.Carriers, standing = g.asked.carrier(call)
 	}
-	if !known {
+	switch standing {
+	case questionKnown:
+	case questionStateless:
+		call.Continuation = nil // it is a call like any other; what the tool makes of the answers in it is the tool's to say
+	case questionClosed:
 		return ErrorMessage(m.ID, codeInvalidParams, "tools/call: the answer belongs to no question that is open here; nothing was sent"), nil
 	}
 	beat := g.keepAlive(c, r.token)
@@ -79,7 +83,8 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 			if grant.Unrecorded {
 				return g.observed(m, ended), nil
 			}
-			if negotiation(ended.reply) || call.Continuation != nil && ended.reply.Error != nil {
+			refused := d.Raw == nil && ended.answer.Effective == deed.StatusFailed // a tool that the upstream does not have
+			if negotiation(ended.reply) || (refused || call.Continuation != nil) && ended.reply.Error != nil {
 				return replyTo(m, ended.reply), nil
 			}
 			answer = ended.answer
@@ -90,7 +95,16 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 		}
 	}
 	g.asked.ask(s.Principal, d.rule.Tool, answer, r.arguments)
+	if shownAsError(answer, d) {
+		return g.render(m, s, d, answer, true), nil
+	}
 	return g.render(m, s, d, answer, true), func() { g.ledger.Delivered(context.WithoutCancel(ctx), answer) }
+}
+
+// shownAsError says that a receipt goes out as an error, because the tool promises a structured result and none is kept. Nobody has been
+// told then: clients hide such texts behind advice to try again, and the next call must not be taken for a new action.
+func shownAsError(a deed.Answer, d *described) bool {
+	return a.Decision == deed.Replay && len(a.Result) == 0 && d.HasOutputSchema
 }
 
 // observed answers in observe mode: what the upstream said, with a note of what would have been decided.

@@ -62,6 +62,9 @@ type ToolCall struct {
 	ArrivedAt time.Time
 	// Progress takes messages for the client that belong to this call. It is safe after the client has left.
 	Progress func(Message)
+	// Stream is called when the upstream answers with a stream of events: the client's answer becomes one too, where it takes one. block,
+	// when not nil, is an event without a message.
+	Stream func(block []byte)
 	// Forward sends a message upstream for the client and returns the upstream's reply, untouched; for tools that need no guard.
 	Forward func(ctx context.Context, m Message) Reply
 }

@@ -56,6 +56,20 @@ func (o *httpOutlet) Head(status int, h http.Header) {
 	}
 }
 
+// stream starts a stream of events where the client takes one, and writes an event without a message into it.
+func (o *httpOutlet) stream(block []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended || !o.sse {
+		return
+	}
+	o.startLocked()
+	if block != nil {
+		_, _ = o.w.Write(block)
+		_ = o.rc.Flush()
+	}
+}
+
 func (o *httpOutlet) start() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -46,7 +46,7 @@ func (l *httpLink) cut(ctx context.Context, x *Exchange, status int, at position
 	if !resumable {
 		return r
 	}
-	if x.Head != nil {
+	if x.Resumable {
 		r.Resumable = true
 		return r
 	}

@@ -32,6 +32,8 @@ type Exchange struct {
 	Header http.Header
 	// Head, when set, is told the upstream's HTTP status and headers before the first Event or Done.
 	Head func(status int, h http.Header)
+	// Resumable says that whoever reads the answer can take up a cut stream by itself; otherwise the link does.
+	Resumable bool
 	// Event takes what belongs to the request before its reply: progress, and on HTTP everything else on its stream. Without it, such
 	// messages go to the session's sink.
 	Event func(Event)

@@ -103,7 +103,7 @@ func viewOf(op *deed.Operation, effective deed.Status) operationView {
 	if op.Key.Family != deed.FamilySecret && op.Key.Provenance != deed.ProvenanceNone {
 		v.Key = op.Key.Text
 	}
-	if !op.SettledAt.IsZero() {
+	if !op.SettledAt.IsZero() && effective != deed.StatusUncertain {
 		v.SettledAt = stamp(op.SettledAt)
 	}
 	if r := op.Receipt(); r != nil {

@@ -60,7 +60,7 @@ func (s situation) executed() wording {
 }
 
 func (s situation) replayed() wording {
-	if s.answer.Reason == deed.ReasonResultDiscarded {
+	if len(s.answer.Result) == 0 {
 		return wording{
 			Text: sentences(fmt.Sprintf("Already done at %s (%s); only the receipt is kept. Nothing was sent now.", s.settled(), s.remote()), s.op),
 			Next: nextReport, Say: "It was already done; only the receipt is kept.",
@@ -138,8 +138,12 @@ func (s situation) unsure(reason deed.Reason) wording {
 	say := "It is unconfirmed: neither done nor failed."
 	switch reason {
 	case deed.ReasonToolError:
+		reported := "The tool reported an error; whether anything changed is not known. Read the error."
+		if s.stored() {
+			reported = fmt.Sprintf("Nothing was sent now: the tool reported this error at %s; whether anything changed then is not known. Read the error.", s.settled())
+		}
 		return wording{
-			Text: sentences("The tool reported an error; whether anything changed is not known. Read the error. If it names a mistake, fix the arguments"+s.newAction(" and use a new key", "")+". Do not send the identical call again; check first.", s.op),
+			Text: sentences(reported, "If it names a mistake, fix the arguments"+s.newAction(" and use a new key", "")+". Do not send the identical call again; check first.", s.op),
 			Next: nextCheck, Say: "The tool reported an error; whether anything changed is not known.",
 		}
 	case deed.ReasonFoundMany:
@@ -151,6 +155,13 @@ func (s situation) unsure(reason deed.Reason) wording {
 		return wording{
 			Text: sentences("Nobody could find out whether this happened; a person closed it. Do not repeat it.", s.op),
 			Next: nextStop, Say: "Nobody could find out whether it happened; a person closed it.",
+		}
+	}
+	if op := s.answer.Operation; op != nil && op.NoMoreAttempts && reason != deed.ReasonTwinUnresolved {
+		return wording{
+			Text: sentences(fmt.Sprintf("OUTCOME UNKNOWN: do not repeat. %s was sent at %s and no clear answer came back; it may have happened. It was cancelled since, so nothing more is tried.", s.tool, s.when),
+				s.newAction("Do not send it again, under this key, another key or other words. Tell the user.", "Do not send it again, in these or other words. Tell the user."), s.op),
+			Next: nextStop, Say: "It is unconfirmed, and nothing more will be tried.",
 		}
 	}
 	look := ""
@@ -166,9 +177,13 @@ func (s situation) unsure(reason deed.Reason) wording {
 		}
 	}
 	if reason == deed.ReasonTwinUnresolved {
-		earlier := "A call with this content is already out and unresolved."
-		if s.id != "" {
-			earlier = fmt.Sprintf("A call with this content is already out (%s, %s) and unresolved.", s.id, s.when)
+		earlier := "A call with this content, or about the same matter, is already out and unresolved."
+		if op := s.answer.Operation; op != nil {
+			shared := "about the same matter"
+			if op.Fingerprint == s.answer.Received {
+				shared = "with this content"
+			}
+			earlier = fmt.Sprintf("A call %s is already out (%s, %s) and unresolved.", shared, s.id, s.when)
 		}
 		return wording{
 			Text: sentences("OUTCOME UNKNOWN: do not repeat.", earlier, s.newAction("A new key is not a safer retry.", ""), "Nothing was sent by this call. Do not send it in other words either, until that is known.", look, ending),
@@ -185,8 +200,14 @@ func (s situation) unsure(reason deed.Reason) wording {
 func (s situation) failure(reason deed.Reason) wording {
 	op := s.answer.Operation
 	again := op != nil && op.Retryable && op.Status == deed.StatusFailed && reason != deed.ReasonTooOld
+	person := op != nil && op.DecidedBy != ""
 	text, say := "Not applied, for certain: "+s.why()+".", "It was not applied."
-	if op != nil && op.DecidedBy != "" {
+	switch {
+	case s.stored() && person:
+		text = fmt.Sprintf("Nothing was sent now: not applied, as %s established at %s: %s.", s.by(), s.settled(), s.why())
+	case s.stored():
+		text = fmt.Sprintf("Nothing was sent now: this %s at %s and was not applied, for certain: %s.", s.fell(), s.settled(), s.why())
+	case person:
 		text = fmt.Sprintf("Not applied, according to %s: %s.", s.by(), s.why())
 	}
 	if reason == deed.ReasonTooOld {
@@ -202,6 +223,14 @@ func (s situation) failure(reason deed.Reason) wording {
 		Text: sentences(text, "Retrying unchanged gives the same answer. Correct the arguments or get permission; the corrected call is a new action"+s.newAction(" with a new key", "")+".", s.op),
 		Next: nextFix, Say: say,
 	}
+}
+
+// fell says how an attempt came to nothing.
+func (s situation) fell() string {
+	if op := s.answer.Operation; op != nil && op.Reason == deed.ReasonRefused {
+		return "was refused"
+	}
+	return "failed"
 }
 
 func (s situation) cancelled() wording {

@@ -61,6 +61,8 @@ func standing(decision deed.Decision, reason deed.Reason) deed.Status {
 	return deed.StatusDenied
 }
 
+const doneOnce = `{"content":[]}`
+
 type sample struct {
 	name string
 	s    situation
@@ -85,6 +87,9 @@ func samples() []sample {
 				status := standing(row.Decision, reason)
 				op := sampleOperation(status, reason)
 				a := deed.Answer{Decision: row.Decision, Reason: reason, Operation: op, Effective: status}
+				if row.Decision == deed.Replay && reason != deed.ReasonResultDiscarded {
+					a.Result = []byte(doneOnce)
+				}
 				switch reason {
 				case deed.ReasonMissingOperationKey, deed.ReasonBadKey, deed.ReasonBadArguments, deed.ReasonKeyCarriersDisagree, deed.ReasonStoreUnavailable, deed.ReasonUnauthenticated, deed.ReasonNotYours:
 					a.Operation, a.Text = nil, "11 of at least 16 characters"
@@ -105,6 +110,14 @@ func samples() []sample {
 			}
 			add("execute, status "+string(status), deed.Answer{Decision: deed.Execute, Reason: op.Reason, Operation: op, Effective: status}, hasKey)
 		}
+		cancelled := sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown)
+		cancelled.NoMoreAttempts = true
+		add("uncertain outcome_unknown, cancelled since", deed.Answer{Decision: deed.Uncertain, Reason: deed.ReasonOutcomeUnknown, Operation: cancelled, Effective: deed.StatusUncertain}, hasKey)
+		same := sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown)
+		same.Fingerprint = "sha256:new"
+		add("uncertain twin_unresolved, same content", deed.Answer{Decision: deed.Uncertain, Reason: deed.ReasonTwinUnresolved, Operation: same, Effective: deed.StatusUncertain}, hasKey)
+		add("uncertain twin_unresolved, of another actor", deed.Answer{Decision: deed.Uncertain, Reason: deed.ReasonTwinUnresolved}, hasKey)
+		add("execute tool_error", deed.Answer{Decision: deed.Execute, Reason: deed.ReasonToolError, Operation: sampleOperation(deed.StatusUncertain, deed.ReasonToolError), Effective: deed.StatusUncertain}, hasKey)
 		idempotent := sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown)
 		idempotent.Effect = deed.EffectIdempotent
 		add("uncertain outcome_unknown, idempotent tool", deed.Answer{Decision: deed.Uncertain, Reason: deed.ReasonOutcomeUnknown, Operation: idempotent, Effective: deed.StatusUncertain}, hasKey)

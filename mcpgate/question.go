@@ -65,19 +65,35 @@ func (q *questions) ask(who deed.Principal, tool deed.Tool, answer deed.Answer, 
 	}
 }
 
-// carrier returns the identity that a keyless answer belongs to. known is false when there is no such question, or when it was answered
-// otherwise before: the first answers count.
-func (q *questions) carrier(call deed.Call) (carriers []deed.Carrier, known bool) {
+// questionState says how a call stands to the questions that are remembered.
+type questionState int
+
+const (
+	// questionKnown: the call answers a question, or is no answer.
+	questionKnown questionState = iota
+	// questionStateless: nothing tells which question it answers, and none that is open fits. A client may send answers before it is asked,
+	// so that the call is one like any other.
+	questionStateless
+	// questionClosed: the state is of no question that is open, or it was answered otherwise before: the first answers count.
+	questionClosed
+)
+
+// carrier returns the identity that a keyless answer belongs to.
+func (q *questions) carrier(call deed.Call) ([]deed.Carrier, questionState) {
 	if call.Continuation == nil || len(call.Carriers) > 0 {
-		return call.Carriers, true
+		return call.Carriers, questionKnown
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	a, ok := q.open[questionName(call.Principal, call.Tool, call.Continuation.State, call.Arguments)]
 	inputs := sha256.Sum256(call.Continuation.Inputs)
-	if !ok || a.settled && a.inputs != inputs {
-		return nil, false
+	switch {
+	case ok && (!a.settled || a.inputs == inputs):
+	case string(call.Continuation.State) == "null":
+		return nil, questionStateless
+	default:
+		return nil, questionClosed
 	}
 	a.inputs, a.settled = inputs, true
-	return []deed.Carrier{{Provenance: deed.ProvenanceModel, Identity: deed.OperationKey(a.key), Name: "requestState"}}, true
+	return []deed.Carrier{{Provenance: deed.ProvenanceModel, Identity: deed.OperationKey(a.key), Name: "requestState"}}, questionKnown
 }

@@ -86,3 +86,32 @@ func TestATaskIsFollowedToItsEnd(t *testing.T) {
 		t.Errorf("the upstream received %d calls", n)
 	}
 }
+
+func TestAnswersWithoutAnyQuestionAreACallLikeAnyOther(t *testing.T) {
+	c, u, _, _ := held(t, hints(func(r *deed.Rule) { r.Key.Need = deed.NeedOptional }), nil)
+	const answers = `{"name":"add","arguments":{"n":1},"inputResponses":{"wrong":{}}}`
+	mustDecide(t, answered(c, u, "1", answers), map[string]any{"decision": "execute", "status": "committed", "attempt": 1.0})
+	// It is held by an unresolved equal one, as any other is.
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"n":2}}}`)
+	<-u.came
+	u.refuse(`{"code":-32603,"message":"boom"}`)
+	mustDecide(t, c.reply("2"), map[string]any{"status": "uncertain"})
+	c.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"add","arguments":{"n":2},"inputResponses":{"wrong":{}}}}`)
+	mustDecide(t, c.reply("3"), map[string]any{"decision": "uncertain", "reason": "twin_unresolved"})
+	if n := u.count("tools/call"); n != 2 {
+		t.Errorf("the upstream received %d calls", n)
+	}
+}
+
+func TestAToolThatTheUpstreamDoesNotHaveIsRefusedInItsOwnWords(t *testing.T) {
+	c, u, _, h := held(t, hints(func(r *deed.Rule) { r.Key.Need = deed.NeedOptional }), nil)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope","arguments":{}}}`)
+	<-u.came
+	u.refuse(`{"code":-32602,"message":"Unknown tool: nope","data":1.0}`)
+	if got, want := c.reply("1"), `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: nope","data":1.0}}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := h.status(t); got != deed.StatusFailed {
+		t.Errorf("the operation is %s", got)
+	}
+}

@@ -52,6 +52,7 @@ func seconds(d time.Duration) float64 { return float64((d + time.Second - 1) / t
 // verdictBlock is the JSON that follows the prose of a refusal.
 type verdictBlock struct {
 	Status              string           `json:"status"`
+	Stored              bool             `json:"stored,omitempty"` // an earlier attempt's end: nothing was sent now
 	Reason              deed.Reason      `json:"reason,omitempty"`
 	OperationID         deed.OperationID `json:"operation_id,omitempty"`
 	Next                string           `json:"next"`
@@ -70,6 +71,7 @@ func blockOf(a deed.Answer, p wording) verdictBlock {
 		Status: string(a.Decision), Reason: a.Reason, Next: p.Next, SayToUser: p.Say, RetryAfter: seconds(a.RetryAfter),
 		SimilarTo: a.SimilarTo, Twin: a.Twin, Warning: a.Warning,
 	}
+	b.Stored = a.Decision == deed.Failed || a.Decision == deed.Uncertain && a.Reason == deed.ReasonToolError
 	if a.Decision == deed.Execute && a.Effective != "" {
 		b.Status = string(a.Effective)
 	}
@@ -93,7 +95,7 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 	if !recorded && a.Decision == deed.Execute {
 		return ResultMessage(m.ID, a.Result)
 	}
-	about := situate(a, d, g.readTool(s.Upstream))
+	about := situate(a, d, g.readTool(s.Upstream, d.Name))
 	about.sample = sampleKey(d.Name, m.Params)
 	p := about.prose()
 	var result []byte
@@ -105,8 +107,8 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 		result = a.Result
 	case a.Decision == deed.Execute && a.Effective == deed.StatusCommitted:
 		result = textResult(false, "Done.")
-	case a.Decision == deed.Replay && a.Reason == deed.ReasonResultDiscarded:
-		result = textResult(d.HasOutputSchema, p.Text, jsonText(blockOf(a, p)))
+	case a.Decision == deed.Replay && len(a.Result) == 0:
+		result = textResult(shownAsError(a, d), p.Text, jsonText(blockOf(a, p)))
 	case a.Decision == deed.Replay:
 		result = appendText(a.Result, p.Text)
 	case a.Reason == deed.ReasonToolError && isErrorResult(a.Result), a.Effective == deed.StatusFailed && isErrorResult(a.Result):
@@ -206,17 +208,4 @@ func appendText(result []byte, texts ...string) []byte {
 		return result
 	}
 	return out
-}
-
-// readTool names a read-only tool of the upstream that a model may look with.
-func (g *Gate) readTool(upstream string) string {
-	g.catalog.mu.Lock()
-	defer g.catalog.mu.Unlock()
-	best := ""
-	for tool, d := range g.catalog.tools {
-		if tool.Upstream() == upstream && !d.rule.Mutates() && d.Raw != nil && (best == "" || d.Name < best) {
-			best = d.Name
-		}
-	}
-	return best
 }

@@ -90,12 +90,11 @@ func patience(ctx context.Context, out Outlet) context.Context {
 	return ctx
 }
 
-// exchange is a message whose answers go to out untouched. A client on stdio cannot take up a cut stream by itself: without Head, the link
-// does.
+// exchange is a message whose answers go to out untouched. A client on stdio cannot take up a cut stream by itself.
 func exchange(m Message, h http.Header, out Outlet) *Exchange {
 	x := &Exchange{Message: m, Header: h, Event: out.Event}
 	if _, lines := out.(stdioOutlet); !lines {
-		x.Head = out.Head
+		x.Head, x.Resumable = out.Head, true
 	}
 	return x
 }
@@ -164,8 +163,8 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 		defer s.work.Done()
 		reply, delivered := s.guard.Call(ctx, &ToolCall{
 			Session: s, Message: m, Header: h, ArrivedAt: admission.At,
-			Progress: func(p Message) { out.Event(Event{Message: p}) },
-			Forward:  func(ctx context.Context, m Message) Reply { return s.ask(ctx, m, h, out) },
+			Progress: func(p Message) { out.Event(Event{Message: p}) }, Stream: func(block []byte) { stream(out, block) },
+			Forward: func(ctx context.Context, m Message) Reply { return s.ask(ctx, m, h, out) },
 		})
 		gone := errors.Is(context.Cause(ctx), errCallerCancelled)
 		s.mu.Lock()
@@ -180,6 +179,13 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 			delivered()
 		}
 	}()
+}
+
+// stream makes the answer to a client on HTTP a stream of events.
+func stream(out Outlet, block []byte) {
+	if response, ok := out.(*httpOutlet); ok {
+		response.stream(block)
+	}
 }
 
 // ask forwards a message and waits for its reply.

@@ -45,7 +45,7 @@ type situation struct {
 	answer deed.Answer
 	tool   string
 	hasKey bool   // the tool has a key property
-	reads  string // a read-only tool of the same upstream
+	reads  string // a read-only tool of the same upstream that may show the effect
 	key    string
 	sample string // a key that would fit the call
 	op     string // [op_...]
@@ -67,6 +67,11 @@ func situate(answer deed.Answer, d *described, reads string) situation {
 		}
 	}
 	return s
+}
+
+// stored says that the answer tells of an earlier attempt's end: this call sent nothing.
+func (s situation) stored() bool {
+	return s.answer.Decision == deed.Failed || s.answer.Decision == deed.Uncertain
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }

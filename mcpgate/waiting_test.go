@@ -73,11 +73,26 @@ func (u *heldUpstream) Send(ctx context.Context, x *mcpgate.Exchange) {
 
 // answer ends the oldest held call.
 func (u *heldUpstream) answer(result string) {
+	x := u.oldest()
+	x.Done(mcpgate.Reply{Delivery: mcpgate.Answered, Message: mcpgate.ResultMessage(x.Message.ID, []byte(result))})
+}
+
+// refuse ends the oldest held call with an error.
+func (u *heldUpstream) refuse(text string) {
+	x := u.oldest()
+	m, err := mcpgate.ParseMessage([]byte(`{"jsonrpc":"2.0","id":` + string(x.Message.ID) + `,"error":` + text + `}`))
+	if err != nil {
+		panic(err)
+	}
+	x.Done(mcpgate.Reply{Delivery: mcpgate.Answered, Message: m})
+}
+
+func (u *heldUpstream) oldest() *mcpgate.Exchange {
 	u.mu.Lock()
+	defer u.mu.Unlock()
 	x := u.calls[0]
 	u.calls = u.calls[1:]
-	u.mu.Unlock()
-	x.Done(mcpgate.Reply{Delivery: mcpgate.Answered, Message: mcpgate.ResultMessage(x.Message.ID, []byte(result))})
+	return x
 }
 
 func (u *heldUpstream) count(method string) int {
