@@ -146,7 +146,7 @@ func (s *side) fresh(raw http.Header) http.Header {
 	return h
 }
 
-// stream hands a long answer over as it comes. Its last part leaves when the
+// stream hands a long answer over as it comes. Its last byte leaves when the
 // receipt is durable; without one the connection is cut, so that the caller cannot
 // take the answer for whole.
 func (s *side) stream(w http.ResponseWriter, r *http.Request, a *attempt, l *long) {

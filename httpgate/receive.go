@@ -26,7 +26,7 @@ type reply struct {
 	raw http.Header
 	// whole: the answer was read to its end.
 	whole bool
-	// passed: the body was handed over while it came; last is its final part, held
+	// passed: the body was handed over while it came; last is its final byte, held
 	// back until the receipt is durable.
 	passed bool
 	last   []byte
@@ -43,7 +43,7 @@ type long struct {
 }
 
 // receive reads an answer. One that is long, or comes as a stream of events, is
-// handed over as it comes, but for its last part.
+// handed over as it comes, but for its last byte.
 func (a *attempt) receive(resp *http.Response) reply {
 	r := reply{stored: stored{resp.StatusCode, kept(resp.Header), nil}, raw: endToEnd(resp.Header)}
 	if !a.passable(resp.StatusCode) {
@@ -70,7 +70,7 @@ func (a *attempt) receive(resp *http.Response) reply {
 				keep = false
 				if out == nil {
 					out = a.begin(resp)
-					r.last = r.body
+					a.give(out, r.body)
 				}
 				r.body = nil
 			}
@@ -78,8 +78,8 @@ func (a *attempt) receive(resp *http.Response) reply {
 				r.body = append(r.body, part...)
 			}
 			if out != nil {
-				a.give(out, r.last)
-				r.last = part
+				a.give(out, append(r.last, part[:n-1]...))
+				r.last = []byte{part[n-1]}
 			}
 		}
 		if errors.Is(err, io.EOF) {
