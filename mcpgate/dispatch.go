@@ -182,9 +182,9 @@ func (a *attempt) settle(ctx context.Context, reply Message, out deed.Outcome) {
 func (g *Gate) classify(tool deed.Tool, r Reply) deed.Outcome {
 	switch {
 	case r.Delivery == Answered && (r.Message.Result != nil || r.Message.Error != nil):
-		return outcome.MCP(outcome.MCPAnswer{Result: r.Message.Result, Error: r.Message.Error, Status: r.Status}, g.outcomes(tool))
+		return outcome.MCP(outcome.MCPAnswer{Result: r.Message.Result, Error: r.Message.Error, Status: r.Status, Header: r.Header}, g.outcomes(tool))
 	case r.Delivery == Answered && r.Status >= 300:
-		out := outcome.HTTP(r.Status, nil)
+		out := g.outcomes(tool).HTTP(outcome.HTTPAnswer{Status: r.Status, Header: r.Header, Body: r.Body})
 		out.Message = fmt.Sprint(r.Err)
 		return out
 	}

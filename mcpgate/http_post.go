@@ -133,7 +133,7 @@ const maxRefusal = 64 << 10
 
 func (l *httpLink) answer(ctx context.Context, x *Exchange, resp *http.Response) Reply {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	r := Reply{Status: resp.StatusCode}
+	r := Reply{Status: resp.StatusCode, Header: resp.Header}
 	switch {
 	case !x.Message.IsRequest() && resp.StatusCode < 300:
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxRefusal))

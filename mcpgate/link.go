@@ -74,8 +74,9 @@ type Reply struct {
 	Message Message
 	// Block is the reply as it stood in an SSE stream; nil otherwise.
 	Block []byte
-	// Status is the HTTP status of the answer, 0 on stdio or before one came. Body is an answer that was not JSON-RPC, cut to 64 KiB.
+	// Status is the HTTP status of the answer, 0 on stdio or before one came, Header what came with it. Body is an answer that was not JSON-RPC, cut to 64 KiB.
 	Status int
+	Header http.Header
 	Body   []byte
 	// Resumable: the stream was cut, and its reader can take it up again by a GET with Last-Event-ID.
 	Resumable bool

@@ -5,17 +5,19 @@ package outcome
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"strings"
 
 	"github.com/deed-run/deed"
 )
 
 // MCPAnswer is a whole JSON-RPC reply to a tools/call: one of Result and Error is set. Status is the HTTP status that it came with, 0 on
-// stdio.
+// stdio, and Header what came with it.
 type MCPAnswer struct {
 	Result json.RawMessage
 	Error  json.RawMessage
 	Status int
+	Header http.Header
 }
 
 // JSON-RPC 2.0 section 5.1.
@@ -60,7 +62,7 @@ func MCP(answer MCPAnswer, rules Rules) deed.Outcome {
 	}
 	text := Text(trimmed)
 	isError := string(bytes.TrimSpace(result.IsError)) == "true"
-	if out, ok := rules.refused(text, isError); ok {
+	if out, ok := rules.refused(seen{text: text, status: answer.Status, header: answer.Header}, isError); ok {
 		out.Result, out.ResultIsError, out.Message = answer.Result, isError, text
 		return out
 	}
@@ -97,10 +99,10 @@ func lenient(result []byte) []byte {
 	return out
 }
 
-func (r Rules) refused(text string, isError bool) (deed.Outcome, bool) {
+func (r Rules) refused(s seen, isError bool) (deed.Outcome, bool) {
 	for _, f := range r.Failed {
-		if (isError || f.AnyResult) && f.matches(text, nil) {
-			return deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: f.Final, RetryAfter: f.RetryAfter}, true
+		if (isError || f.AnyResult) && f.matches(s) {
+			return f.refusal(s), true
 		}
 	}
 	if !isError {
@@ -110,7 +112,7 @@ func (r Rules) refused(text string, isError bool) (deed.Outcome, bool) {
 		return deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true}, true
 	}
 	for _, pattern := range refusals {
-		if pattern.MatchString(text) {
+		if pattern.MatchString(s.text) {
 			return deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true}, true
 		}
 	}
@@ -126,20 +128,20 @@ func mcpError(answer MCPAnswer, rules Rules) deed.Outcome {
 		return unknown("the error is malformed")
 	}
 	code, _ := e.Code.Int64()
-	refused := deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true, Message: e.Message}
+	n := int(code)
 	for _, f := range rules.Failed {
-		if n := int(code); f.matches(e.Message, &n) {
-			refused.Final, refused.RetryAfter = f.Final, f.RetryAfter
-			return refused
+		if s := (seen{e.Message, &n, answer.Status, answer.Header}); f.matches(s) {
+			return f.refusal(s)
 		}
 	}
+	refused := deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true, Message: e.Message}
 	switch {
 	case code == methodNotFound:
 		return refused
 	case code == invalidParams && inputText.MatchString(e.Message) && !outputText.MatchString(e.Message):
 		return refused
 	case answer.Status >= 400 && answer.Status < 500:
-		out := HTTP(answer.Status, nil)
+		out := HTTP(answer.Status, answer.Header)
 		out.Message = e.Message
 		return out
 	}

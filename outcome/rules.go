@@ -3,8 +3,11 @@
 package outcome
 
 import (
+	"net/http"
 	"regexp"
 	"time"
+
+	"github.com/deed-run/deed"
 )
 
 // Rules refine the classification for one tool. The zero value trusts nothing beyond the shipped tables.
@@ -18,15 +21,22 @@ type Rules struct {
 
 // Failed says that an answer whose text matches was a definite refusal.
 type Failed struct {
-	// Text matches the error's text, Code the code of a JSON-RPC error; what is
-	// nil matches everything, and a rule with neither matches nothing.
-	Text *regexp.Regexp
-	Code *int
+	// Text matches the error's text, Code the code of a JSON-RPC error, Status
+	// the HTTP status of the answer; what is nil or 0 matches everything, and a
+	// rule with none of them matches nothing. An answer that is no JSON-RPC is
+	// matched by rules with a Status only, and their Text is sought in its body.
+	Text   *regexp.Regexp
+	Code   *int
+	Status int
+	// RetryAfterRequired: the rule is only about answers with a Retry-After in
+	// seconds, which a server that has begun to work does not send.
+	RetryAfterRequired bool
 	// Final: the same call will be refused again.
 	Final bool
 	// AnyResult extends the rule to results that are not marked as errors (`on: any`).
 	AnyResult bool
-	// RetryAfter is when a refusal that is not final may be tried again.
+	// RetryAfter is when a refusal that is not final may be tried again; the
+	// answer's own Retry-After comes before it.
 	RetryAfter time.Duration
 }
 
@@ -61,14 +71,31 @@ var refusals = []*regexp.Regexp{
 	regexp.MustCompile(`^(MCP error -3260[12]: )?(Unknown tool: |Tool [A-Za-z0-9_.-]+ (not found|disabled)$)`),
 }
 
-// matches reports whether the rule is about this text and code; a result has no
-// code, so a rule that names one is not about results.
-func (f Failed) matches(text string, code *int) bool {
-	if f.Text == nil && f.Code == nil {
+// seen is what a rule looks at. A result has no code and stdio no status, so a
+// rule that names one is not about them.
+type seen struct {
+	text   string
+	code   *int
+	status int
+	header http.Header
+}
+
+func (f Failed) matches(s seen) bool {
+	switch {
+	case f.Text == nil && f.Code == nil && f.Status == 0,
+		f.Code != nil && (s.code == nil || *s.code != *f.Code),
+		f.Status != 0 && s.status != f.Status,
+		f.RetryAfterRequired && RetryAfter(s.header) == 0:
 		return false
 	}
-	if f.Code != nil && (code == nil || *code != *f.Code) {
-		return false
+	return f.Text == nil || f.Text.MatchString(s.text)
+}
+
+// refusal is the outcome of an answer that the rule is about.
+func (f Failed) refusal(s seen) deed.Outcome {
+	out := deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: f.Final, RetryAfter: f.RetryAfter, Message: s.text}
+	if after := RetryAfter(s.header); after > 0 && !f.Final {
+		out.RetryAfter = after
 	}
-	return f.Text == nil || f.Text.MatchString(text)
+	return out
 }

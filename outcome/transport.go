@@ -40,6 +40,26 @@ func HTTP(status int, h http.Header) deed.Outcome {
 	return unknown("HTTP " + strconv.Itoa(status))
 }
 
+// HTTPAnswer is a whole HTTP answer that is no JSON-RPC.
+type HTTPAnswer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// HTTP classifies such an answer by the tool's rules with a status, and by [HTTP] where none matches.
+func (r Rules) HTTP(answer HTTPAnswer) deed.Outcome {
+	s := seen{text: string(answer.Body), status: answer.Status, header: answer.Header}
+	for _, f := range r.Failed {
+		if f.Status != 0 && f.matches(s) {
+			out := f.refusal(s)
+			out.Message = "HTTP " + strconv.Itoa(answer.Status)
+			return out
+		}
+	}
+	return HTTP(answer.Status, answer.Header)
+}
+
 // RetryAfter reads the header in its seconds form (RFC 9110 section 10.2.3), 0 without one; a date, which needs a clock, counts as absent.
 func RetryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
