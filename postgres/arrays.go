@@ -113,11 +113,11 @@ func (a *eventArrays) deliver(event *deed.Event) {
 func (a *eventArrays) steps(tenant string, writer int64) []step {
 	var steps []step
 	if len(a.id) > 0 {
-		steps = append(steps, step{sql: sqlInsertEvents, args: []any{tenant, writer, a.place, a.id, a.operation, a.version, a.at, a.name,
+		steps = append(steps, step{sql: sqlInsertEvents, rows: len(a.id), args: []any{tenant, writer, a.place, a.id, a.operation, a.version, a.at, a.name,
 			a.actor, a.attempt, a.from, a.to, a.reason, a.tool, a.fingerprint, a.data}})
 	}
 	if len(a.deliveredID) > 0 {
-		steps = append(steps, step{sql: sqlDeliver, args: []any{repeat(tenant, len(a.deliveredID)), a.deliveredID, a.deliveredAt}})
+		steps = append(steps, step{sql: sqlDeliver, rows: len(a.deliveredID), args: []any{repeat(tenant, len(a.deliveredID)), a.deliveredID, a.deliveredAt}})
 	}
 	return steps
 }

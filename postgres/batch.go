@@ -57,7 +57,7 @@ func (b *batch) opening() []step {
 	tenant := indexedText(string(b.tenant))
 	steps := []step{
 		{sql: `begin`},
-		{sql: sqlSettings, args: []any{milliseconds(b.patience * 4 / 5), milliseconds(2 * b.patience)}, read: b.readVersion},
+		{sql: sqlSettings, args: []any{milliseconds(b.lockWait()), milliseconds(b.patience)}, read: b.readVersion},
 	}
 	var locks []int32
 	for _, j := range b.changing {
@@ -79,6 +79,15 @@ func (b *batch) opening() []step {
 		steps = append(steps, step{sql: sqlClock, read: b.readClock})
 	}
 	return steps
+}
+
+// lockWait is how long the transaction waits for others. Several jobs do not
+// wait long for the one that somebody blocks: it is then tried by itself.
+func (b *batch) lockWait() time.Duration {
+	if len(b.jobs) > 1 {
+		return b.patience / 5
+	}
+	return b.patience * 4 / 5
 }
 
 func (b *batch) lockOperations(tenant string) step {

@@ -160,17 +160,17 @@ func (w *writing) steps(tenant string, writer int64, place int) ([]step, error) 
 	if len(updates.id) > 0 {
 		args := append(updates.values(tenant), updates.newArguments, updates.newResult)
 		args[0] = repeat(tenant, len(updates.id))
-		steps = append(steps, step{sql: sqlUpdateOperations, args: args})
+		steps = append(steps, step{sql: sqlUpdateOperations, rows: len(updates.id), args: args})
 	}
 	if len(inserts.id) > 0 {
-		steps = append(steps, step{sql: sqlInsertOperations, args: inserts.values(tenant)})
+		steps = append(steps, step{sql: sqlInsertOperations, rows: len(inserts.id), args: inserts.values(tenant)})
 	}
 	if len(w.binds) > 0 {
 		var keys bindArrays
 		for _, b := range w.binds {
 			keys.add(b.Key, b.Operation)
 		}
-		steps = append(steps, step{sql: sqlBindKeys, args: []any{tenant, int64(len(w.binds)), keys.text, keys.family, keys.actor,
+		steps = append(steps, step{sql: sqlBindKeys, rows: len(w.binds), args: []any{tenant, int64(len(w.binds)), keys.text, keys.family, keys.actor,
 			keys.generation, keys.provenance, keys.operation}})
 	}
 	var events eventArrays

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/postgres"
 	"github.com/deed-run/deed/postgres/internal/pgtest"
@@ -223,4 +225,46 @@ func settle(ctx context.Context, ledger *postgres.Ledger, o benchOperation) erro
 		return o.settle, nil
 	})
 	return err
+}
+
+func TestALockThatAnotherSessionHoldsBlocksOnlyWhoNeedsIt(t *testing.T) {
+	schema := cluster.Schema(t)
+	ledger := open(t, schema, postgres.Options{Patience: 5 * time.Second})
+	stuck := newBenchOperation(1)
+	if err := begin(t.Context(), ledger, 1); err != nil {
+		t.Fatal(err)
+	}
+	holder, err := pgx.Connect(t.Context(), schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close(context.Background())
+	tx, err := holder.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `SELECT 1 FROM deed_operations WHERE id = $1 FOR UPDATE`, string(stuck.id())); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	group.Go(func() {
+		err := settle(t.Context(), ledger, stuck)
+		if !errors.Is(err, deed.ErrUnavailable) || errors.Is(err, deed.ErrCommitUnknown) {
+			t.Errorf("whoever needs the lock: %v, want ErrUnavailable", err)
+		}
+	})
+	for n := int64(2); n < 20; n++ {
+		group.Go(func() {
+			// The queue of the tenant may be held up once; then they all pass.
+			for begin(t.Context(), ledger, n) != nil {
+			}
+		})
+	}
+	group.Wait()
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := settle(t.Context(), ledger, stuck); err != nil {
+		t.Errorf("after the lock was released: %v", err)
+	}
 }

@@ -30,6 +30,8 @@ type link struct {
 type step struct {
 	sql  string
 	args []any
+	// rows is the length of the longest array in args, where that is known.
+	rows int
 	// read is called with each row.
 	read func(pgx.Rows) error
 	// want is the command tag without which the step has failed, if set.
@@ -85,7 +87,7 @@ func (l *link) run(steps []step) error {
 	defer timer.Stop()
 	batch := &pgx.Batch{}
 	for i := range steps {
-		batch.Queue(steps[i].sql, steps[i].args...)
+		batch.Queue(steps[i].text(), steps[i].args...)
 	}
 	results := l.conn.SendBatch(context.Background(), batch)
 	var failed error

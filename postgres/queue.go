@@ -235,8 +235,8 @@ func (q *queue) close() {
 	q.wake.Broadcast()
 }
 
-// abandon drops a line whose batched events cannot be written at the end.
-func (q *queue) abandon(at *line, jobs []*job) {
+// abandon drops batched events that cannot be written at the end.
+func (q *queue) abandon(jobs []*job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, j := range jobs {

@@ -21,7 +21,7 @@ func (l *Ledger) read(ctx context.Context, steps []step) error {
 	}
 	batch := &pgx.Batch{}
 	for i := range steps {
-		batch.Queue(steps[i].sql, steps[i].args...)
+		batch.Queue(steps[i].text(), steps[i].args...)
 	}
 	results := l.readers.SendBatch(ctx, batch)
 	var failed error

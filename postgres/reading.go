@@ -70,7 +70,7 @@ func (r *reading) steps(lock bool) []step {
 	var steps []step
 	add := func(sql string, rows int, read func(pgx.Rows) error, args ...any) {
 		if rows > 0 {
-			steps = append(steps, step{sql: sql, args: append([]any{tenant}, args...), read: read})
+			steps = append(steps, step{sql: sql, args: append([]any{tenant}, args...), rows: rows, read: read})
 		}
 	}
 	suffix := forShow
@@ -106,7 +106,7 @@ func (r *reading) steps(lock bool) []step {
 		}
 		tool := indexedText(string(scope.Tool))
 		if !slices.Contains(tools, tool) {
-			tools, settings = append(tools, tool), append(settings, indexedText(activeSetting(scope.Tool)))
+			tools, settings = append(tools, tool), append(settings, indexedText(deed.ActiveSetting(scope.Tool)))
 		}
 		for _, fingerprint := range scope.Fingerprints {
 			fingerprints.add(len(r.lanes), tool, string(fingerprint))
@@ -119,7 +119,7 @@ func (r *reading) steps(lock bool) []step {
 			}
 		}
 	}
-	add(sqlTwins, len(r.lanes), r.readTwin, fingerprints.n, fingerprints.tool, fingerprints.equal, matters.n, matters.tool, matters.equal)
+	add(sqlTwins, max(len(fingerprints.n), len(matters.n)), r.readTwin, fingerprints.n, fingerprints.tool, fingerprints.equal, matters.n, matters.tool, matters.equal)
 	add(sqlRefused, len(fingerprints.n), r.readRefused, fingerprints.n, fingerprints.tool, fingerprints.equal)
 	add(sqlRules, len(tools), r.readRules, tools, settings)
 	return steps

@@ -15,10 +15,6 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// activeSetting names the setting that holds the rules last loaded for a
-// tool.
-func activeSetting(tool deed.Tool) string { return "active/" + string(tool) }
-
 const sqlSetting = `SELECT value FROM deed_settings WHERE name = $1`
 
 // Setting implements deed.Store. update may be called again when another
@@ -101,7 +97,7 @@ type openedTransaction struct {
 func opened(patience time.Duration, more ...step) *openedTransaction {
 	o := &openedTransaction{}
 	b := &batch{}
-	o.steps = append([]step{{sql: `begin`}, {sql: sqlSettings, args: []any{milliseconds(patience * 4 / 5), milliseconds(2 * patience)},
+	o.steps = append([]step{{sql: `begin`}, {sql: sqlSettings, args: []any{milliseconds(patience * 4 / 5), milliseconds(patience)},
 		read: func(rows pgx.Rows) error {
 			err := b.readVersion(rows)
 			o.version = b.version

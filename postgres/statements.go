@@ -48,8 +48,8 @@ const (
 // tables were empty, has no other way than the index.
 const (
 	// laterColumn answers Scope.Later for a row.
-	laterColumn = `CASE WHEN q.later AND o.matter <> '' AND o.begun_at IS NOT NULL THEN EXISTS (
-			SELECT 1 FROM deed_operations l WHERE l.tenant = $1 AND l.tool = o.tool AND l.matter = o.matter AND l.matter <> ''
+	laterColumn = `CASE WHEN q.later AND o.begun_at IS NOT NULL THEN EXISTS (
+			SELECT 1 FROM deed_operations l WHERE l.tenant = $1 AND l.tool = o.tool AND l.matter = o.matter
 			AND l.begun_at >= o.begun_at AND l.id <> o.id) ELSE false END`
 
 	sqlByID = `SELECT q.n, ` + laterColumn + `, ` + wholeColumns + `
@@ -163,6 +163,7 @@ const (
 	sqlInsertEvents = `INSERT INTO deed_events (tenant, placed, writer, place, id, operation, version, at, name, actor, attempt,
 			status_from, status_to, reason, tool, fingerprint, data)
 		SELECT $1, t.placed, $2, u.* FROM (SELECT ` + now + ` AS placed) t CROSS JOIN unnest($3::int[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-			$8::text[], $9::text[], $10::int[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::bytea[]) u
+			$8::text[], $9::text[], $10::int[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::bytea[])
+			u(place, id, operation, version, at, name, actor, attempt, status_from, status_to, reason, tool, fingerprint, data)
 		ON CONFLICT (tenant, operation, id) DO NOTHING`
 )

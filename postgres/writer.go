@@ -98,27 +98,26 @@ func (w *writer) loop() {
 func (w *writer) process(at *line, jobs []*job) {
 	until := time.Now().Add(w.patience)
 	deferred, err := w.commit(jobs, until)
-	var refused *refusedError
-	if errors.As(err, &refused) && len(jobs) > 1 {
+	if len(jobs) > 1 && (errors.As(err, new(*refusedError)) || blocked(err)) {
 		// One of them cannot be written: each gets a transaction of its own.
-		err = nil
+		var again []*job
 		for _, j := range jobs {
 			_, alone := w.commit([]*job{j}, until)
-			w.finish(at, []*job{j}, alone)
+			again = append(again, w.finish([]*job{j}, alone)...)
 		}
+		w.tryLater(at, again)
 		return
 	}
 	done := slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return slices.Contains(deferred, j) })
-	w.finish(at, done, err)
+	w.tryLater(at, w.finish(done, err))
 	if len(deferred) > 0 {
 		w.giveBack(at, deferred, false)
 	}
 }
 
-// finish answers jobs. Batched events that could not be written wait for the
-// next turn.
-func (w *writer) finish(at *line, jobs []*job, err error) {
-	var again []*job
+// finish answers jobs and returns those that nobody waits for and that could
+// not be written.
+func (w *writer) finish(jobs []*job, err error) (again []*job) {
 	var refused *refusedError
 	final := errors.As(err, &refused)
 	for _, j := range jobs {
@@ -142,17 +141,22 @@ func (w *writer) finish(at *line, jobs []*job, err error) {
 			w.mu.Unlock()
 		}
 	}
-	if len(again) == 0 {
+	return again
+}
+
+// tryLater keeps batched events for the next turn, unless there is none.
+func (w *writer) tryLater(at *line, jobs []*job) {
+	if len(jobs) == 0 {
 		return
 	}
 	w.mu.Lock()
 	closed := w.closed
 	w.mu.Unlock()
 	if closed {
-		w.abandon(at, again)
+		w.abandon(jobs)
 		return
 	}
-	w.giveBack(at, again, true)
+	w.giveBack(at, jobs, true)
 }
 
 // tries bounds how often a change that lost a race is decided anew.
@@ -231,6 +235,13 @@ func (w *writer) attempt(jobs []*job) (deferred []*job, err error) {
 	}
 	w.discard()
 	return nil, &lostError{err}
+}
+
+// blocked reports whether a transaction gave up waiting for the locks of
+// others.
+func blocked(err error) bool {
+	of := databaseError(err)
+	return of != nil && of.Code == codeLockNotAvailable
 }
 
 // undo ends the transaction and returns why.

@@ -63,10 +63,11 @@ CREATE TABLE deed_operations (
     WHEN status = 'uncertain' AND reason = 'abandoned' THEN 6
     ELSE 0 END),
   CHECK (version > 0)
-);
+) WITH (toast_tuple_target = 8160); -- rows of usual size are not compressed
 
 CREATE INDEX deed_operations_fingerprint ON deed_operations (tenant, tool, fingerprint, standing, id);
 CREATE INDEX deed_operations_matter ON deed_operations (tenant, tool, matter, standing, id) WHERE matter <> '';
+CREATE INDEX deed_operations_begun ON deed_operations (tenant, tool, matter, begun_at) WHERE begun_at IS NOT NULL;
 CREATE INDEX deed_operations_unresolved ON deed_operations (tenant, tool, fingerprint_rules) WHERE unresolved;
 CREATE INDEX deed_operations_status ON deed_operations (tenant, status, id) WHERE status NOT IN ('committed', 'executing');
 CREATE INDEX deed_operations_lapses ON deed_operations (lapses_at) WHERE lapses_at IS NOT NULL;
