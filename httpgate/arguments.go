@@ -181,7 +181,7 @@ func (r *Route) toolArguments(x *reading) ([]byte, error) {
 	if o.err != nil {
 		return nil, o.err
 	}
-	return o.before(body), nil
+	return o.after(body), nil
 }
 
 // object writes a JSON object member by member, without touching what is JSON
@@ -234,6 +234,20 @@ func (o *object) close() []byte {
 	}
 	o.buf.WriteByte('}')
 	return o.buf.Bytes()
+}
+
+// after puts the members behind those of an object, so that taking them out again
+// leaves it as it was.
+func (o *object) after(doc []byte) []byte {
+	if o.buf.Len() == 0 {
+		return doc
+	}
+	members := o.buf.Bytes()[1:]
+	out := bytes.Clone(doc[:len(doc)-1])
+	if len(bytes.TrimSpace(doc[1:len(doc)-1])) > 0 {
+		out = append(out, ',')
+	}
+	return append(append(out, members...), '}')
 }
 
 // before puts the members in front of those of an object.
