@@ -59,13 +59,15 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	if err != nil {
 		return g.refusal(m, s, d, deed.ReasonBadArguments, err.Error()), nil
 	}
-	standing := questionKnown
+	standing, question := questionKnown, json.RawMessage(nil)
 	if len(d.rule.Key.From) == 0 {
-		call.Carriers, standing = g.asked.carrier(call)
+		call.Carriers, question, standing = g.asked.carrier(call)
 	}
 	switch standing {
 	case questionKnown:
-	case questionStateless:
+	case questionUnfit:
+		return ResultMessage(m.ID, question), nil
+	case questionUnknown:
 		call.Continuation = nil // it is a call like any other; what the tool makes of the answers in it is the tool's to say
 	case questionClosed:
 		return ErrorMessage(m.ID, codeInvalidParams, "tools/call: the answer belongs to no question that is open here; nothing was sent"), nil

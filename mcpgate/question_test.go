@@ -103,6 +103,28 @@ func TestAnswersWithoutAnyQuestionAreACallLikeAnyOther(t *testing.T) {
 	}
 }
 
+func TestAnswersThatLeaveOutWhatWasAskedAreAskedForAgain(t *testing.T) {
+	c, u, _, h := held(t, hints(func(r *deed.Rule) { r.Key.Need = deed.NeedOptional }), nil)
+	call := func(id, more string) {
+		c.send(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"add","arguments":{"n":1}%s}}`, id, more)
+	}
+	call("1", "")
+	<-u.came
+	u.answer(question)
+	c.reply("1")
+	call("2", `,"inputResponses":{"wrong":{}},"requestState":"s-1"`)
+	if got, want := c.reply("2"), `{"jsonrpc":"2.0","id":2,"result":`+question+`}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if n := u.count("tools/call"); n != 1 || h.status(t) != deed.StatusAwaitingInput {
+		t.Errorf("the upstream received %d calls", n)
+	}
+	call("3", `,"inputResponses":{"ok":{"action":"accept"}},"requestState":"s-1"`)
+	<-u.came
+	u.answer(doneResult)
+	mustDecide(t, c.reply("3"), map[string]any{"decision": "execute", "status": "committed", "attempt": 2.0})
+}
+
 func TestAToolThatTheUpstreamDoesNotHaveIsRefusedInItsOwnWords(t *testing.T) {
 	c, u, _, h := held(t, hints(func(r *deed.Rule) { r.Key.Need = deed.NeedOptional }), nil)
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope","arguments":{}}}`)
