@@ -40,6 +40,7 @@ func (g *Gate) admitRead(ctx context.Context, s *Session, m Message, d *describe
 	if r.meta != nil {
 		call.Meta = facts(r.meta)
 	}
+	ctx = g.received(ctx, m.Params)
 	answer, grant, err := g.ledger.Claim(ctx, call)
 	if err != nil {
 		return Admission{Answer: ErrorMessage(m.ID, codeInternal, "tools/call: nothing was sent: "+err.Error())}
@@ -47,8 +48,8 @@ func (g *Gate) admitRead(ctx context.Context, s *Session, m Message, d *describe
 	if grant == nil {
 		return Admission{Answer: g.render(m, s, d, answer, false)}
 	}
-	if string(r.upstream) != string(m.Params) {
-		if m, err = m.With("params", r.upstream); err != nil {
+	if params := g.sending(ctx, r.upstream); string(params) != string(m.Params) {
+		if m, err = m.With("params", params); err != nil {
 			return Admission{Answer: g.refusal(m, s, d, deed.ReasonBadArguments, err.Error())}
 		}
 	}

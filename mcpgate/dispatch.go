@@ -77,7 +77,7 @@ func (a *attempt) run(ctx context.Context) {
 		a.settle(ctx, Message{}, outcome.Lost(true, err.Error()))
 		return
 	}
-	m, err := a.message()
+	m, err := a.message(ctx)
 	if err != nil {
 		a.settle(ctx, Message{}, outcome.Lost(true, err.Error()))
 		return
@@ -91,7 +91,7 @@ func (a *attempt) run(ctx context.Context) {
 }
 
 // message is the snapshot with what travels beside it: _meta is the present caller's, and so are the answers to a question.
-func (a *attempt) message() (Message, error) {
+func (a *attempt) message(ctx context.Context) (Message, error) {
 	params, err := rawjson.Set(a.r.upstream, a.grant.Arguments, "arguments")
 	if _, sent := rawjson.Get(a.r.upstream, "arguments"); !sent && string(a.grant.Arguments) == "{}" {
 		params, err = a.r.upstream, nil
@@ -99,7 +99,7 @@ func (a *attempt) message() (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
-	return RequestMessage(a.gate.ownID(), "tools/call", params), nil
+	return RequestMessage(a.gate.ownID(), "tools/call", a.gate.sending(ctx, params)), nil
 }
 
 // head answers with a stream where the upstream does.

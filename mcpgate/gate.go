@@ -44,6 +44,8 @@ type GateOptions struct {
 	HideOperations bool
 	// Progress is how often a waiting client with a progress token hears that its call goes on, by default every 15 s.
 	Progress time.Duration
+	// Trace carries trace context; nil leaves the requests' own as it is.
+	Trace Tracing
 	// Clock is the system's by default.
 	Clock deed.Clock
 	// Log takes what a person should know, by default a line on stderr.
@@ -61,6 +63,7 @@ type Gate struct {
 	upstreamIdentity func(string) string
 	hideOperations   bool
 	progress         time.Duration
+	trace            Tracing
 	clock            deed.Clock
 	logTo            func(string)
 
@@ -80,7 +83,7 @@ func NewGate(o GateOptions) (*Gate, error) {
 	}
 	g := &Gate{
 		ledger: o.Ledger, policy: o.Policy, pins: o.Pins, outcomes: o.Outcomes, callIDs: o.CallIDs,
-		upstreamIdentity: o.UpstreamIdentity, hideOperations: o.HideOperations, progress: o.Progress, clock: o.Clock, logTo: o.Log,
+		upstreamIdentity: o.UpstreamIdentity, hideOperations: o.HideOperations, progress: o.Progress, trace: o.Trace, clock: o.Clock, logTo: o.Log,
 		prefix:  "deed-gate-" + rand.Text()[:10] + "-",
 		catalog: catalog{tools: map[deed.Tool]*described{}, asked: map[string]time.Time{}, listing: map[string]*listing{}},
 	}

@@ -74,6 +74,7 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	}
 	beat := g.keepAlive(c, r.token)
 	defer beat.stop()
+	ctx = g.received(ctx, m.Params)
 	answer, grant, err := g.ledger.Claim(ctx, call)
 	if err != nil {
 		return ErrorMessage(m.ID, codeInternal, "tools/call: nothing was sent by this call: "+err.Error()), nil
