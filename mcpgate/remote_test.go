@@ -91,6 +91,9 @@ func (b *badServer) call(w http.ResponseWriter, r *http.Request, m upstreamMessa
 		fmt.Fprint(w, "<html>welcome</html>")
 	case "502":
 		w.WriteHeader(http.StatusBadGateway)
+	case "429", "503":
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(map[string]int{"429": http.StatusTooManyRequests, "503": http.StatusServiceUnavailable}[m.Params.Name])
 	case "404":
 		w.WriteHeader(http.StatusNotFound)
 	case "redirect":

@@ -1,7 +1,5 @@
 // Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
 
-//go:build gateway
-
 package realservers_test
 
 import (

@@ -18,10 +18,18 @@ type run struct {
 	arguments []string
 	// stateless is the 2026-07-28 transport, without sessions.
 	stateless bool
-	// passed and failed are what the conformance server reaches directly. The
+	// passed and failed are what the conformance server reaches directly; the
 	// failures are those of the tasks extension, which it does not have.
 	passed, failed int
+	// known are the differences that the gateway makes, word for word.
+	known []string
 }
+
+// lostAnswer: the conformance server closes the stream of this call without an
+// event id, so that its answer is lost to every client. Directly the client
+// waits in vain; the gateway tells it that the outcome is unknown, which the
+// suite counts as a call that failed.
+const lostAnswer = "server-sse-polling/incoming-sse-event: directly not run, through the gateway FAILURE (Tool call failed)"
 
 var runs = []run{
 	{
@@ -29,12 +37,14 @@ var runs = []run{
 		script:    "conformance-0-1",
 		arguments: []string{"--suite", "all"},
 		passed:    44,
+		known:     []string{lostAnswer},
 	},
 	{
 		name:      "suite 0.2.0-alpha.12 with sessions, 2025-11-25",
 		script:    "conformance-0-2",
 		arguments: []string{"--suite", "all", "--spec-version", "2025-11-25"},
 		passed:    82,
+		known:     []string{lostAnswer},
 	},
 	{
 		name:      "suite 0.2.0-alpha.12 without sessions, 2026-07-28",
@@ -51,25 +61,6 @@ var runs = []run{
 		passed:    165,
 		failed:    30,
 	},
-}
-
-// TestConformanceServerPassesTheSuites keeps the comparison from being empty:
-// it shows what there is to lose on the way through the gateway, and that two
-// runs against the same server agree.
-func TestConformanceServerPassesTheSuites(t *testing.T) {
-	for _, run := range runs {
-		t.Run(run.name, func(t *testing.T) {
-			url := startConformanceServer(t, run.stateless)
-			first := run.against(t, url)
-			if passed, failed := first.Count(conformance.Success), first.Count(conformance.Failure); passed != run.passed || failed != run.failed {
-				t.Errorf("%d passed, %d failed; want %d and %d; failures: %q",
-					passed, failed, run.passed, run.failed, first.List(conformance.Failure))
-			}
-			for _, difference := range conformance.Compare(first, run.against(t, url)) {
-				t.Errorf("a second run differs: %s", difference)
-			}
-		})
-	}
 }
 
 func (r run) against(t *testing.T, url string) conformance.Results {
