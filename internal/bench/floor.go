@@ -160,18 +160,18 @@ func execute(s *sqlite3.Stmt, values []value) error {
 	return s.Exec()
 }
 
-// run writes all calls, group of them per transaction: one transaction for
-// their begins and one for their settlements. What is delivered rides with the
-// next one.
-func (f *floor) run(ctx context.Context, group int) (sample, error) {
+// run writes the calls first..end, group of them per transaction: one
+// transaction for their begins and one for their settlements. What is
+// delivered rides with the next one.
+func (f *floor) run(ctx context.Context, group, first, end int) (sample, error) {
 	var s sample
 	began, spent := time.Now(), processTime()
-	for from := 0; from < len(f.calls); from += group {
+	for from := first; from < end; from += group {
 		if err := ctx.Err(); err != nil {
 			return s, err
 		}
 		start := time.Now()
-		to := min(from+group, len(f.calls))
+		to := min(from+group, end)
 		if err := f.transaction(max(0, from-group), from, deliver, from, to, begin); err != nil {
 			return s, err
 		}
@@ -183,8 +183,11 @@ func (f *floor) run(ctx context.Context, group int) (sample, error) {
 			s.latencies = append(s.latencies, took)
 		}
 	}
-	last := (len(f.calls) - 1) / group * group
-	err := f.transaction(0, 0, deliver, last, len(f.calls), deliver)
+	var err error
+	if end == len(f.calls) {
+		last := (end - 1) / group * group
+		err = f.transaction(0, 0, deliver, last, end, deliver)
+	}
 	s.elapsed, s.processor = time.Since(began), processTime()-spent
 	return s, err
 }

@@ -71,10 +71,15 @@ func TestTheFloorLeavesTheRowsOfTheRealPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := f.run(ctx, group)
+		s, err := f.run(ctx, group, 0, 8)
 		if err != nil {
 			t.Fatal(err)
 		}
+		rest, err := f.run(ctx, group, 8, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.add(rest)
 		if err := f.close(); err != nil {
 			t.Fatal(err)
 		}

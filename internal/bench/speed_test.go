@@ -33,7 +33,7 @@ func BenchmarkFloor(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.ResetTimer()
-			if _, err := f.run(b.Context(), group); err != nil {
+			if _, err := f.run(b.Context(), group, 0, b.N); err != nil {
 				b.Fatal(err)
 			}
 			b.StopTimer()

@@ -32,8 +32,8 @@ type Throughput struct {
 	Tail    float64 `json:"p99_over_p50"`
 }
 
-// measureThroughput lets the real path and the floor take turns, each round on
-// fresh ledgers. The floor groups as many calls as there are callers.
+// measureThroughput compares the real path and the floor, each round on fresh
+// ledgers. The floor groups as many calls as there are callers.
 func (r *run) measureThroughput(ctx context.Context, callers, calls int) (Throughput, error) {
 	p, err := learn(ctx, r.file("pattern"))
 	if err != nil {
@@ -42,12 +42,7 @@ func (r *run) measureThroughput(ctx context.Context, callers, calls int) (Throug
 	var rate, p50, p99, cost, floorRate, floorP50, floorP99, floorCost, share, over, tail []float64
 	for round := range r.Rounds {
 		r.say("guarded calls, %d callers, round %d of %d", callers, round+1, r.Rounds)
-		source := r.file("guarded")
-		real, err := r.throughReal(ctx, source, callers, calls)
-		if err != nil {
-			return Throughput{}, err
-		}
-		bare, err := r.throughFloor(ctx, source, p, callers)
+		real, bare, err := r.throughputRound(ctx, p, callers, calls)
 		if err != nil {
 			return Throughput{}, err
 		}
@@ -58,7 +53,6 @@ func (r *run) measureThroughput(ctx context.Context, callers, calls int) (Throug
 		share = append(share, ratio(real.rate(), bare.rate()))
 		over = append(over, ratio(real.percentile(.5), bare.percentile(.5)))
 		tail = append(tail, ratio(real.percentile(.99), real.percentile(.5)))
-		r.remove(source)
 	}
 	return Throughput{
 		Callers: callers, Calls: calls,
@@ -69,31 +63,63 @@ func (r *run) measureThroughput(ctx context.Context, callers, calls int) (Throug
 	}, nil
 }
 
-func (r *run) throughReal(ctx context.Context, path string, callers, calls int) (sample, error) {
+// turnsPerRound is how often the real path and the floor take turns within a
+// round: a disturbance of the machine should fall on both.
+const turnsPerRound = 20
+
+// throughputRound records what the calls write, then runs them again, the real
+// path and the floor in turns, each on an empty ledger.
+func (r *run) throughputRound(ctx context.Context, p *pattern, callers, calls int) (real, bare sample, err error) {
+	source, path, floorPath := r.file("recorded"), r.file("guarded"), r.file("floor")
+	defer func() {
+		for _, done := range []string{source, path, floorPath} {
+			r.remove(done)
+		}
+	}()
+	if err := r.record(ctx, source, calls); err != nil {
+		return real, bare, err
+	}
+	f, err := openFloor(ctx, floorPath, source, p)
+	if err != nil {
+		return real, bare, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
 	g, err := openGuarded(ctx, path)
 	if err != nil {
-		return sample{}, err
+		return real, bare, err
 	}
-	s, err := r.drive(ctx, fmt.Sprintf("guarded-%d", callers), callers, calls, func(ctx context.Context, n int) error {
-		return g.operate(ctx, "real", n)
-	})
-	return s, errors.Join(err, g.close(ctx))
+	defer func() { err = errors.Join(err, g.close(ctx)) }()
+	r.pause()
+	stop, err := r.profile(fmt.Sprintf("guarded-%d", callers))
+	if err != nil {
+		return real, bare, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	turn := max(1, calls/turnsPerRound/callers) * callers
+	for from := 0; from < calls; from += turn {
+		to := min(from+turn, calls)
+		a, err := drive(ctx, callers, to-from, func(ctx context.Context, n int) error { return g.operate(ctx, "real", from+n) })
+		if err != nil {
+			return real, bare, err
+		}
+		b, err := f.run(ctx, callers, from, to)
+		if err != nil {
+			return real, bare, err
+		}
+		real.add(a)
+		bare.add(b)
+	}
+	return real, bare, nil
 }
 
-func (r *run) throughFloor(ctx context.Context, source string, p *pattern, group int) (sample, error) {
-	path := r.file("floor")
-	defer r.remove(path)
-	f, err := openFloor(ctx, path, source, p)
+// record writes the ledger that the floor writes again.
+func (r *run) record(ctx context.Context, path string, calls int) error {
+	g, err := openGuarded(ctx, path)
 	if err != nil {
-		return sample{}, err
+		return err
 	}
-	r.pause()
-	stop, err := r.profile(fmt.Sprintf("floor-%d", group))
-	if err != nil {
-		return sample{}, errors.Join(err, f.close())
-	}
-	s, err := f.run(ctx, group)
-	return s, errors.Join(err, stop(), f.close())
+	_, err = drive(ctx, callers, calls, func(ctx context.Context, n int) error { return g.operate(ctx, "real", n) })
+	return errors.Join(err, g.close(ctx))
 }
 
 // Replays is how fast recorded answers are given again, with the decision
