@@ -112,7 +112,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 		return err
 	}
 	c.Runtime, err = deed.New(deed.Options{
-		Store: store, Policy: c.Policy, Clock: c.Clock, Observer: observer, NFC: norm.NFC.String,
+		Store: store, Policy: c.Policy, Clock: c.Clock, Observer: placed(observer), NFC: norm.NFC.String,
 	})
 	if err != nil {
 		return err
@@ -125,6 +125,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 		CallIDs:          defaults.CallIDs,
 		UpstreamIdentity: c.Config.UpstreamIdentity,
 		HideOperations:   !defaults.DeedOperations,
+		Trace:            tracing{},
 	})
 	if err != nil {
 		return err
