@@ -127,22 +127,21 @@ func TestNothingIsLostOrDoubledWhenBackendsAreKilled(t *testing.T) {
 	const kills = 40
 	schema := cluster.Schema(t, "application_name", "victim")
 	ledger := open(t, schema, postgres.Options{Patience: 30 * time.Second})
-	var killed atomic.Int64
+	var killed, turns atomic.Int64
 	told := &claims{told: map[int64]error{}}
-	var killer sync.WaitGroup
-	killer.Go(func() {
-		for killed.Load() < kills {
+	// Every fourth turn a caller kills what the others are in the middle of.
+	told.work(t.Context(), ledger, 8, func() bool {
+		if turns.Add(1)%4 == 0 {
 			err := cluster.Exec("postgres", `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-				WHERE application_name = 'victim' AND state <> 'idle' AND pid <> pg_backend_pid() LIMIT 1`)
+				WHERE application_name = 'victim' AND state <> 'idle'`)
 			if err != nil {
 				t.Error(err)
-				return
+				return true
 			}
 			killed.Add(1)
 		}
+		return killed.Load() >= kills
 	})
-	told.work(t.Context(), ledger, 8, func() bool { return killed.Load() >= kills })
-	killer.Wait()
 	acknowledged := told.check(t, schema)
 	t.Logf("%d kills, %d operations, %d acknowledged", killed.Load(), len(told.told), acknowledged)
 }
