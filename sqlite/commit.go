@@ -18,6 +18,9 @@ import (
 type committer struct {
 	place   location
 	watches *watches
+	hot     *hot
+	// wrote is set by a commit that added to the log.
+	wrote bool
 	// conn is nil after a failure that it did not survive.
 	conn *connection
 	// suspect is set when the log may end in frames that never reached the
@@ -29,8 +32,8 @@ type committer struct {
 	behind int
 }
 
-func newCommitter(place location, first *connection, watches *watches) *committer {
-	c := &committer{place: place, watches: watches}
+func newCommitter(place location, first *connection, watches *watches, hot *hot) *committer {
+	c := &committer{place: place, watches: watches, hot: hot}
 	c.adopt(first)
 	return c
 }
@@ -46,12 +49,16 @@ func (c *committer) adopt(conn *connection) {
 		return true
 	})
 	c.conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
-		c.behind = pages
+		c.behind, c.wrote = pages, true
 		return nil
 	})
+	if c.place.vfs == "" {
+		c.hot.watch(c.place.path)
+	}
 }
 
 func (c *committer) shut() error {
+	c.hot.forget()
 	if c.conn == nil {
 		return nil
 	}
@@ -87,6 +94,11 @@ func (c *committer) try(jobs []*job) (culprit *job, err error) {
 	if err := c.begin(); err != nil {
 		return nil, err
 	}
+	c.conn.memory = nil
+	if _, current := c.hot.mark(); current {
+		c.conn.memory = c.hot
+	}
+	clear(c.conn.touched)
 	for _, j := range jobs {
 		before := c.conn.TotalChanges()
 		j.err = c.runOne(j)
@@ -101,9 +113,11 @@ func (c *committer) try(jobs []*job) (culprit *job, err error) {
 			return j, c.rollback(nil)
 		}
 	}
+	c.wrote = false
 	if err := c.conn.use(stmtCommit).run(); err != nil {
 		return nil, c.commitFailed(err)
 	}
+	c.hot.committed(jobs, c.wrote)
 	return nil, nil
 }
 
@@ -171,6 +185,7 @@ func (c *committer) abandon(why error) {
 }
 
 func (c *committer) drop() {
+	c.hot.forget()
 	if c.conn != nil {
 		c.conn.shut()
 		c.conn = nil

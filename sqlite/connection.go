@@ -16,6 +16,10 @@ type connection struct {
 	statements [statementCount]*statement
 	// used are the statements to reset when the transaction ends.
 	used []*statement
+	// memory, in a writing transaction, has operations that are as the file has
+	// them, except those that the transaction has touched.
+	memory  *hot
+	touched map[watchedID]struct{}
 }
 
 // statement binds and reads by position, in the order of its text, and keeps

@@ -28,7 +28,7 @@ func OpenFloor(ctx context.Context, path string, options Options) (*Floor, error
 		return nil, err
 	}
 	return &Floor{
-		writing: newCommitter(place, conn, newWatches(place.reader)),
+		writing: newCommitter(place, conn, newWatches(place.reader), newHot(0)),
 		rows:    map[deed.OperationID]stored{},
 	}, nil
 }

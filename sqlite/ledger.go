@@ -18,6 +18,7 @@ type Ledger struct {
 	readers *readers
 	writer  *writer
 	watches *watches
+	hot     *hot
 	pages   pages
 	closing chan struct{}
 	once    sync.Once
@@ -50,7 +51,8 @@ func Open(ctx context.Context, path string, options Options) (*Ledger, error) {
 		closing: make(chan struct{}),
 	}
 	l.watches = newWatches(place.reader)
-	l.writer = newWriter(place, first, options.MaxBatch, l.watches)
+	l.hot = newHot(options.Memory)
+	l.writer = newWriter(place, first, options.MaxBatch, l.watches, l.hot)
 	return l, nil
 }
 
@@ -87,7 +89,11 @@ func (l *Ledger) Transact(ctx context.Context, scope deed.Scope, change func(dee
 			return changeError{err}
 		}
 		j.put = wanted.Put
-		return work.write(wanted)
+		err = work.write(wanted)
+		j.after = work.written(wanted.Put)
+		j.delivered = deliveries(wanted.Events)
+		c.touch(j)
+		return err
 	}
 	err := l.submit(ctx, j)
 	var own changeError
@@ -114,7 +120,7 @@ func (l *Ledger) transact(ctx context.Context, do func(*connection) error) error
 // Append implements deed.Store. Batched events wait in memory for the next
 // commit, at most 50 ms; a crash before it loses them. While the ledger
 // cannot be written they are kept and tried again, up to a bound above which
-// Append returns deed.ErrUnavailable.
+// Append waits for its own commit like any other write.
 func (l *Ledger) Append(ctx context.Context, events []deed.Event, durability deed.Durability) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -122,10 +128,22 @@ func (l *Ledger) Append(ctx context.Context, events []deed.Event, durability dee
 	if len(events) == 0 {
 		return nil
 	}
-	j := &job{run: func(c *connection) error { return appendEvents(c, events) }}
 	if durability == deed.Batched {
 		events = copyEvents(events)
-		return l.enqueue(j, len(events))
+	}
+	j := &job{delivered: deliveries(events)}
+	j.run = func(c *connection) error {
+		err := appendEvents(c, events)
+		c.touch(j)
+		return err
+	}
+	if durability == deed.Batched {
+		err := l.enqueue(j, len(events))
+		if !errors.Is(err, errCrowded) {
+			return err
+		}
+		// Who writes faster than the disk waits for it.
+		j.events = 0
 	}
 	return l.submit(ctx, j)
 }

@@ -51,6 +51,10 @@ func (l *loader) load(now time.Time) error {
 // named reads the operation that the scope's id or one of its keys names.
 func (l *loader) named() (stored, error) {
 	if l.scope.ID != "" {
+		if at, ok := l.remembered(); ok {
+			l.seen = append(l.seen, at)
+			return at, nil
+		}
 		s := l.use(stmtByID)
 		l.hold(s)
 		s.text(string(l.scope.Tenant))
@@ -80,6 +84,53 @@ func (l *loader) named() (stored, error) {
 		return l.readWhole(s)
 	}
 	return stored{}, nil
+}
+
+// remembered returns the operation of the scope's id from memory, inside a
+// writing transaction that has not touched it.
+func (l *loader) remembered() (stored, bool) {
+	if l.memory == nil {
+		return stored{}, false
+	}
+	if _, touched := l.touched[watchedID{l.scope.Tenant, l.scope.ID}]; touched {
+		return stored{}, false
+	}
+	return l.memory.open(l.scope.Tenant, l.scope.ID)
+}
+
+// written returns how the transaction left the operations that were put.
+func (l *loader) written(put []*deed.Operation) []stored {
+	list := make([]stored, 0, len(put))
+	for _, op := range put {
+		if at, known := l.place(op.ID); known {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// touch notes that memory is behind the transaction.
+func (c *connection) touch(j *job) {
+	if c.touched == nil {
+		c.touched = map[watchedID]struct{}{}
+	}
+	for _, at := range j.after {
+		c.touched[watchedID{at.Tenant, at.ID}] = struct{}{}
+	}
+	for _, id := range j.delivered {
+		c.touched[id] = struct{}{}
+	}
+}
+
+// deliveries lists the operations that the events mark delivered.
+func deliveries(events []deed.Event) []watchedID {
+	var list []watchedID
+	for i := range events {
+		if events[i].Name == deed.Delivered {
+			list = append(list, watchedID{events[i].Tenant, events[i].OperationID})
+		}
+	}
+	return list
 }
 
 func bindKey(s *statement, tenant deed.Tenant, key deed.Key) {

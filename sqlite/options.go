@@ -28,6 +28,9 @@ type Options struct {
 	// Patience bounds how long a write waits for its turn and for locks that
 	// other processes hold, before it is deed.ErrUnavailable; 0 means 5 s.
 	Patience time.Duration
+	// Memory bounds, in bytes, the operations that are kept in memory beside the
+	// file; 0 means 32 MiB, a negative number keeps none.
+	Memory int
 	// VFS names a SQLite VFS registered in this process, through which tests
 	// inject faults; empty is the operating system's files.
 	VFS string
@@ -45,6 +48,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.CheckpointPages <= 0 {
 		o.CheckpointPages = 1000
+	}
+	if o.Memory == 0 {
+		o.Memory = 32 << 20
 	}
 	if o.Patience <= 0 {
 		o.Patience = 5 * time.Second

@@ -75,12 +75,19 @@ func (l *Ledger) read(ctx context.Context, do func(*connection) error) error {
 // Load implements deed.Store. It reads on a connection of its own and never
 // waits for a writer.
 func (l *Ledger) Load(ctx context.Context, scope deed.Scope) (deed.View, error) {
+	if op, found, ok := l.hot.byKey(scope); ok {
+		return deed.View{Now: fromMicros(micros(l.clock.Now())), Operation: op, Found: found}, nil
+	}
+	mark, current := l.hot.mark()
 	var view deed.View
 	err := l.read(ctx, func(c *connection) error {
 		load := func() error {
 			reading := loader{connection: c, scope: scope}
 			err := reading.load(l.clock.Now())
 			view = reading.view
+			if err == nil && current && view.Operation != nil {
+				l.hot.keep(mark, scope, view.Found, reading.seen[0])
+			}
 			return err
 		}
 		if scope.Tool == "" {

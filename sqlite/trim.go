@@ -11,7 +11,7 @@ import (
 // so a caller with much to trim calls with a small limit and repeats.
 func (l *Ledger) Trim(ctx context.Context, now time.Time, limit int) (int, error) {
 	trimmed := 0
-	err := l.transact(ctx, func(c *connection) error {
+	err := l.submit(ctx, &job{trimmed: true, run: func(c *connection) error {
 		expired, err := readExpired(c, now, limit)
 		if err != nil {
 			return err
@@ -27,7 +27,7 @@ func (l *Ledger) Trim(ctx context.Context, now time.Time, limit int) (int, error
 		}
 		trimmed = len(expired)
 		return nil
-	})
+	}})
 	if err != nil {
 		return 0, err
 	}

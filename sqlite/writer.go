@@ -27,6 +27,9 @@ const (
 	retryAfter = time.Second
 )
 
+// errCrowded: as many batched events wait as may.
+var errCrowded = errors.New("too many events wait to be written")
+
 // job is one request to the writer.
 type job struct {
 	// run loads, decides and writes within the writer's transaction. It may be
@@ -34,6 +37,12 @@ type job struct {
 	run func(*connection) error
 	// put are the operations that run wrote, for those who watch them.
 	put []*deed.Operation
+	// after are the operations as run left them, delivered those whose receipts
+	// it marked, and trimmed says that payloads were removed: what is kept in
+	// memory follows.
+	after     []stored
+	delivered []watchedID
+	trimmed   bool
 	// events is the number of events of a batched append, 0 for jobs that
 	// somebody waits for.
 	events int
@@ -71,9 +80,9 @@ type writer struct {
 	stopped chan struct{}
 }
 
-func newWriter(place location, first *connection, maxBatch int, watches *watches) *writer {
+func newWriter(place location, first *connection, maxBatch int, watches *watches, hot *hot) *writer {
 	w := &writer{
-		committer: newCommitter(place, first, watches),
+		committer: newCommitter(place, first, watches, hot),
 		maxBatch:  maxBatch,
 		wake:      make(chan struct{}, 1),
 		stopped:   make(chan struct{}),
@@ -137,7 +146,7 @@ func (w *writer) push(j *job) error {
 	case w.closed:
 		return closedError()
 	case j.events > 0 && w.events+j.events > maxWaiting:
-		return fmt.Errorf("%w: %d events already wait to be written; this one was not taken", deed.ErrUnavailable, w.events)
+		return errCrowded
 	}
 	w.queue = append(w.queue, j)
 	w.events += j.events
