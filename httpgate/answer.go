@@ -64,7 +64,7 @@ func comesBack(a deed.Answer) bool {
 
 // answered writes an answer for which nothing was sent by this request.
 func (s *side) answered(w http.ResponseWriter, r *http.Request, route *Route, a deed.Answer) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.writeWithin))
+	defer s.writing(w)()
 	if a.Decision == deed.Replay || a.Decision == deed.Failed && len(a.Result) > 0 {
 		if kept, ok := decode(a.Result); ok {
 			note(w.Header(), a)
@@ -86,6 +86,14 @@ func (s *side) answered(w http.ResponseWriter, r *http.Request, route *Route, a 
 	if s.refusal(route, a).write(w, r) == nil {
 		s.delivered(r, a)
 	}
+}
+
+// writing bounds a write in time. The bound is of that write: the connection serves
+// other requests after it.
+func (s *side) writing(w http.ResponseWriter) (done func()) {
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Now().Add(s.writeWithin))
+	return func() { _ = control.SetWriteDeadline(time.Time{}) }
 }
 
 // receiptOnly answers a replay of which only the receipt is kept.
@@ -122,7 +130,7 @@ func (s *side) finished(w http.ResponseWriter, r *http.Request, route *Route, e 
 		s.answered(w, r, route, a)
 		return
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.writeWithin))
+	defer s.writing(w)()
 	note(w.Header(), a)
 	fresh := e.reply.stored
 	fresh.header = s.fresh(e.reply.raw)
@@ -150,7 +158,6 @@ func (s *side) fresh(raw http.Header) http.Header {
 // receipt is durable; without one the connection is cut, so that the caller cannot
 // take the answer for whole.
 func (s *side) stream(w http.ResponseWriter, r *http.Request, a *attempt, l *long) {
-	control := http.NewResponseController(w)
 	for name, values := range s.fresh(l.header) {
 		w.Header()[name] = slices.Clone(values)
 	}
@@ -159,7 +166,7 @@ func (s *side) stream(w http.ResponseWriter, r *http.Request, a *attempt, l *lon
 	note(w.Header(), begun)
 	w.WriteHeader(l.status)
 	give := func(part []byte) bool {
-		_ = control.SetWriteDeadline(time.Now().Add(s.writeWithin))
+		defer s.writing(w)()
 		if _, err := w.Write(part); err != nil {
 			return false
 		}

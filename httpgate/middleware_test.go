@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -162,7 +163,7 @@ func TestASilentHandlerIsUncertainAndItsLateProofStillCounts(t *testing.T) {
 func patient(t *testing.T, clock *storetest.Clock, answers <-chan got, step time.Duration) got {
 	t.Helper()
 	for clock.Waiting() < 3 { // silence, the hard end, the caller's patience
-		time.Sleep(time.Millisecond)
+		runtime.Gosched()
 	}
 	clock.Advance(step)
 	return <-answers

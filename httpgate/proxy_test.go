@@ -3,6 +3,7 @@
 package httpgate_test
 
 import (
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/faultkit/provider"
 	"github.com/deed-run/deed/httpgate"
+	"github.com/deed-run/deed/sqlite"
 	"github.com/deed-run/deed/storetest"
 )
 
@@ -68,13 +70,25 @@ func TestAnotherActorWithTheKeyLearnsNothing(t *testing.T) {
 }
 
 func TestFiftyCallersOfOneKeyAreOneEffect(t *testing.T) { // E10, D01
-	r := overFixture(t, setup{})
-	r.fault(provider.Fault{Fault: provider.Hang, Tool: "pay.charge", Params: provider.FaultParams{MS: 50}, Times: 1})
-	counts := race(r, 50, "Idempotency-Key", key)
-	if counts["execute"] != 1 || counts["execute"]+counts["replay"]+counts["in_progress"] != 50 {
-		t.Errorf("decisions: %v", counts)
+	for name, open := range map[string]func(t *testing.T) deed.Store{
+		"in memory": func(*testing.T) deed.Store { return nil },
+		"on SQLite": func(t *testing.T) deed.Store {
+			ledger, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "deed.db"), sqlite.Options{})
+			must(t, err)
+			t.Cleanup(func() { must(t, ledger.Close()) })
+			return ledger
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := overFixture(t, setup{store: open(t)})
+			r.fault(provider.Fault{Fault: provider.Hang, Tool: "pay.charge", Params: provider.FaultParams{MS: 50}, Times: 1})
+			counts := race(r, 50, "Idempotency-Key", key)
+			if counts["execute"] != 1 || counts["execute"]+counts["replay"]+counts["in_progress"] != 50 {
+				t.Errorf("decisions: %v", counts)
+			}
+			r.effects(1, 1)
+		})
 	}
-	r.effects(1, 1)
 }
 
 func TestADuplicatedHopIsOneEffect(t *testing.T) { // B06
