@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/server"
 	"github.com/deed-run/deed/mcpgate"
 )
 
@@ -19,6 +20,7 @@ import (
 type Daemon struct {
 	core     *Core
 	handler  *mcpgate.Handler
+	tools    *tools
 	server   *http.Server
 	listener net.Listener
 	keeper   *keeper
@@ -51,15 +53,35 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
+	calls := newTools(core.gate, core.upstreams)
+	v1, err := server.New(server.Options{
+		Runtime: core.Runtime, Auth: authenticate(options), Tools: calls, Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build,
+	})
+	if err != nil {
+		return nil, errors.Join(err, core.Close(ctx))
+	}
 	probe := &health{store: core.Ledger, clock: core.Clock}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp/{upstream}", handler)
+	mux.Handle("/v1/", v1)
+	mux.Handle("/openapi.json", v1)
 	mux.HandleFunc("GET /healthz", probe.live)
 	mux.HandleFunc("GET /readyz", probe.ready)
 	return &Daemon{
-		core: core, handler: handler, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
+		core: core, handler: handler, tools: calls, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
 		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
 	}, nil
+}
+
+// authenticate finds the caller of /v1 as that of /mcp is found.
+func authenticate(o mcpgate.HTTPOptions) server.Authenticator {
+	if o.Principal == nil {
+		return func(*http.Request) (deed.Principal, bool) { return o.Local, true }
+	}
+	return func(r *http.Request) (deed.Principal, bool) {
+		who, err := o.Principal(r)
+		return who, err == nil
+	}
 }
 
 // ConfigError says that the configuration cannot be served as it is.
@@ -107,5 +129,9 @@ func (d *Daemon) Stop(ctx context.Context) error {
 	// Settling what the drain left over takes its own time.
 	ending, end := context.WithTimeout(context.WithoutCancel(ctx), d.drain)
 	defer end()
-	return errors.Join(err, d.handler.Close(ctx), d.core.Close(ending))
+	err = errors.Join(err, d.handler.Close(ctx))
+	// Ending a session ends the effects under way in it: first they get what is
+	// left of the drain. Whoever is still at work is reported below.
+	_ = d.core.gate.Close(ctx)
+	return errors.Join(err, d.tools.Close(), d.core.Close(ending))
 }

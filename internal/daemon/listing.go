@@ -5,6 +5,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,9 @@ import (
 	"github.com/deed-run/deed/mcpgate"
 	"github.com/deed-run/deed/policy"
 )
+
+// errAnswered: the server is there, and does not know the request.
+var errAnswered = errors.New("answered with an error")
 
 // maxListPages bounds how far a list is followed.
 const maxListPages = 50
@@ -105,7 +109,7 @@ func (l *listing) request(method string, params json.RawMessage) (json.RawMessag
 	case r.Delivery != mcpgate.Answered || r.Err != nil:
 		return nil, fmt.Errorf("%s: no answer: %w", method, r.Err)
 	case r.Message.Result == nil:
-		return nil, fmt.Errorf("%s: answered with an error: %s", method, r.Message.Error)
+		return nil, fmt.Errorf("%s: %w: %s", method, errAnswered, r.Message.Error)
 	}
 	return r.Message.Result, nil
 }

@@ -1,0 +1,127 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/server"
+	"github.com/deed-run/deed/mcpgate"
+)
+
+// tools calls the configured upstreams for /v1: one session with each, opened
+// at the first call and shared by all callers. Close it after the last call.
+type tools struct {
+	gate      *mcpgate.Gate
+	upstreams map[string]mcpgate.Upstream
+
+	mu    sync.Mutex
+	lines map[string]*line
+}
+
+// line is the session with one upstream: a Link that is ready once its session
+// has been opened.
+type line struct {
+	mcpgate.Link
+	mu     sync.Mutex
+	modern bool
+	ready  bool
+}
+
+// Ready implements mcpgate.Link.
+func (l *line) Ready(ctx context.Context) error {
+	if err := l.open(ctx); err != nil {
+		return err
+	}
+	return l.Link.Ready(ctx)
+}
+
+func newTools(gate *mcpgate.Gate, upstreams map[string]mcpgate.Upstream) *tools {
+	return &tools{gate: gate, upstreams: upstreams, lines: map[string]*line{}}
+}
+
+// Call implements server.Tools.
+func (t *tools) Call(ctx context.Context, call deed.Call) (deed.Answer, error) {
+	upstream, known := t.upstreams[call.Tool.Upstream()]
+	if !known {
+		return deed.Answer{}, fmt.Errorf("%s: %w", call.Tool, server.ErrUnknownTool)
+	}
+	l := t.line(call.Tool.Upstream(), upstream)
+	// An operation that is recorded is answered whether the upstream can be
+	// reached or not: Ready says it again before anything is sent.
+	_ = l.open(ctx)
+	var meta json.RawMessage
+	if l.isModern() {
+		meta = json.RawMessage(modernMeta)
+	}
+	return t.gate.Run(ctx, l, meta, call)
+}
+
+func (t *tools) line(name string, upstream mcpgate.Upstream) *line {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.lines[name]
+	if l == nil {
+		l = &line{Link: upstream.Open(func(e mcpgate.Event) {
+			if e.Message.Method == "notifications/tools/list_changed" {
+				t.gate.Changed(name)
+			}
+		}, true)}
+		t.lines[name] = l
+	}
+	return l
+}
+
+// Close ends the sessions.
+func (t *tools) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var errs []error
+	for _, l := range t.lines {
+		errs = append(errs, l.Link.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// openWithin bounds the handshake with an upstream.
+const openWithin = 20 * time.Second
+
+// open opens the session once: by the handshake of the session eras, or, where
+// the server knows none, as one of MCP 2026-07-28. The link repeats the
+// handshake by itself when the server starts anew.
+func (l *line) open(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ready {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openWithin)
+	defer cancel()
+	talk := listing{ctx: ctx, link: l.Link}
+	const hello = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"deed","version":"1"}}`
+	_, err := talk.request("initialize", json.RawMessage(hello))
+	switch {
+	case err == nil:
+		if notice, err := mcpgate.ParseMessage([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err == nil {
+			l.Link.Send(ctx, &mcpgate.Exchange{Message: notice})
+		}
+	case errors.Is(err, errAnswered):
+		l.modern = true
+	default:
+		return err
+	}
+	l.ready = true
+	return nil
+}
+
+func (l *line) isModern() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.modern
+}
