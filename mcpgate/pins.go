@@ -12,7 +12,7 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// Settings is the part of a deed.Store that pins are kept in.
+// Settings is the part of a deed.Store that pins are kept in. Without update a setting is only read.
 type Settings interface {
 	Setting(ctx context.Context, name string, update func(old []byte) []byte) ([]byte, error)
 }
@@ -60,27 +60,15 @@ func (p *Pins) Check(ctx context.Context, tool deed.Tool, d *Definition) (quaran
 		return false, "", nil
 	}
 	var described deed.Digest
-	raw, err := p.Settings.Setting(ctx, PinName(tool), func(old []byte) []byte {
-		pin = Pin{}
-		if old == nil || json.Unmarshal(old, &pin) != nil {
-			pin = Pin{Tool: tool, Accepted: d.Digest, Description: d.Description, Definition: d.Raw}
-		}
-		described = pin.Description
-		switch {
-		case pin.Accepted != d.Digest && pin.Seen == d.Digest, pin.Accepted == d.Digest && pin.Seen == "" && old != nil && described == d.Description:
-			return nil
-		case pin.Accepted != d.Digest:
-			pin.Seen, pin.SeenDefinition = d.Digest, d.Raw
-		default:
-			pin.Seen, pin.SeenDefinition, pin.Description = "", nil, d.Description
-		}
-		pin.At = p.now()
-		updated, err := json.Marshal(pin)
-		if err != nil {
-			return nil
-		}
+	change := func(old []byte) (updated []byte) {
+		updated, described = p.change(old, tool, d)
 		return updated
-	})
+	}
+	// Most pins stay as they are. Reading them needs no lock, which another process may hold for long.
+	raw, err := p.Settings.Setting(ctx, PinName(tool), nil)
+	if err == nil && change(raw) != nil {
+		raw, err = p.Settings.Setting(ctx, PinName(tool), change)
+	}
 	if err != nil {
 		return false, "", fmt.Errorf("tool %s: its pinned definition cannot be read: %w", tool, err)
 	}
@@ -102,6 +90,29 @@ func (p *Pins) Check(ctx context.Context, tool deed.Tool, d *Definition) (quaran
 		return false, fmt.Sprintf("tool %s: its description changed", tool), nil
 	}
 	return false, "", nil
+}
+
+// change returns the pin as it becomes when the definition is seen, nil when it stays, and the digest of the description that was known.
+func (p *Pins) change(old []byte, tool deed.Tool, d *Definition) (updated []byte, described deed.Digest) {
+	var pin Pin
+	if old == nil || json.Unmarshal(old, &pin) != nil {
+		pin = Pin{Tool: tool, Accepted: d.Digest, Description: d.Description, Definition: d.Raw}
+	}
+	described = pin.Description
+	switch {
+	case pin.Accepted != d.Digest && pin.Seen == d.Digest, pin.Accepted == d.Digest && pin.Seen == "" && old != nil && described == d.Description:
+		return nil, described
+	case pin.Accepted != d.Digest:
+		pin.Seen, pin.SeenDefinition = d.Digest, d.Raw
+	default:
+		pin.Seen, pin.SeenDefinition, pin.Description = "", nil, d.Description
+	}
+	pin.At = p.now()
+	updated, err := json.Marshal(pin)
+	if err != nil {
+		return nil, described
+	}
+	return updated, described
 }
 
 // Accept makes the changed definition the pinned one. It reports whether there was any.
