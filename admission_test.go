@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -257,10 +258,12 @@ func TestObserveModeRunsWithoutTheLedger(t *testing.T) {
 
 func TestAProposalWaitsForAPersonAndLapses(t *testing.T) {
 	b := newBench(t, func(rule *deed.Rule) {
-		rule.NeedsApproval = func([]byte, deed.Principal) bool { return true }
+		rule.NeedsApproval = func(arguments []byte, _ deed.Principal) bool { return strings.Contains(string(arguments), "12") }
 		rule.Conditions = []string{"true"}
 		rule.ApprovalExpires = time.Hour
 	})
+	b.want(b.do(keyed("5", runtime("refund:order-1041:first"))), deed.Execute, "", 1)
+	b.effects.Store(0)
 	first := b.do(refund("12"))
 	b.want(first, deed.AwaitingApproval, deed.ReasonPending, 0)
 	b.want(b.do(refund("12")), deed.AwaitingApproval, deed.ReasonPending, 0)

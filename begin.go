@@ -39,7 +39,7 @@ func decideBegin(q inquiry, op, supersedes *Operation) ruling {
 // for it and the operation carries no consent to these rules and this
 // definition that is still valid.
 func consentMissing(q inquiry, op *Operation) bool {
-	if q.rule.NeedsApproval == nil {
+	if !q.needsApproval {
 		return false
 	}
 	if op == nil || op.Approval == nil || op.AuthorizedAt.IsZero() {

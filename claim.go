@@ -75,7 +75,9 @@ type claim struct {
 	matter      Matter
 	invalid     string
 	refusedText string
-	checked     bool
+	// needsApproval is what the rule\'s condition says of this call.
+	needsApproval bool
+	checked       bool
 	// spent says whether the call has taken its token of the rate limits, and
 	// held what they answered.
 	spent bool
@@ -217,6 +219,9 @@ func (c *claim) check() {
 	if c.rule.Deny != nil {
 		c.refusedText = c.rule.Deny(c.call.Arguments, c.call.Principal)
 	}
+	if c.rule.NeedsApproval != nil {
+		c.needsApproval = c.rule.NeedsApproval(c.call.Arguments, c.call.Principal)
+	}
 }
 
 func (c *claim) fingerprint(r ruled) (Fingerprint, error) {
@@ -286,6 +291,7 @@ func (c *claim) inquiry(view View) inquiry {
 	if c.call.ManualLease {
 		q.claimToken = c.call.ClaimToken
 	}
+	q.needsApproval = c.needsApproval
 	if next := c.call.Continuation; next != nil {
 		q.continues, q.state, q.inputs = true, digestOf(next.State), digestOf(next.Inputs)
 	}

@@ -29,6 +29,8 @@ type inquiry struct {
 	inputs    Digest
 	// joined holds the operations whose live attempt this call waited for.
 	joined map[OperationID]bool
+	// needsApproval: the rule's condition wants a person's consent to this call.
+	needsApproval bool
 	// claimToken names the claim, if the caller leads its own lease.
 	claimToken string
 	// patient: the call may still wait for a live attempt.
