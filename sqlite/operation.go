@@ -99,6 +99,38 @@ func bindState(s *statement, op *deed.Operation, receipts int, payload bool) {
 	s.boolean(payload && trimmable(op))
 }
 
+// bindOutcome binds outcomeSet.
+func bindOutcome(s *statement, op *deed.Operation, receipts int, payload bool) {
+	s.text(string(op.Status))
+	s.text(string(op.Reason))
+	s.boolean(op.Retryable)
+	s.text(op.Message)
+	s.attempts(op.Attempts)
+	s.integer(int64(receipts))
+	s.digest(string(op.ResultDigest))
+	s.boolean(op.ResultIsError)
+	s.moment(op.LeaseExpiresAt)
+	s.moment(op.RetryAt)
+	s.moment(op.SettledAt)
+	s.moment(op.RetainUntil)
+	s.integer(op.Version)
+	s.moment(op.LapsesAt())
+	s.boolean(payload && trimmable(op))
+}
+
+// sameBeyondOutcome reports whether two states of an operation agree in all
+// that bindState binds and bindOutcome does not.
+func sameBeyondOutcome(a, b *deed.Operation) bool {
+	return a.Definition == b.Definition && a.RulesHash == b.RulesHash && a.PolicyRevision == b.PolicyRevision &&
+		a.PayloadDigest == b.PayloadDigest && a.DecidedBy == b.DecidedBy && a.NoMoreAttempts == b.NoMoreAttempts &&
+		a.Diverged == b.Diverged && a.Contradicted == b.Contradicted && a.ApprovalLapsed == b.ApprovalLapsed &&
+		begunAt(a).Equal(begunAt(b)) && a.RequestState == b.RequestState && a.Inputs == b.Inputs &&
+		a.AnsweredState == b.AnsweredState && a.Supersedes == b.Supersedes && a.SupersededBy == b.SupersededBy &&
+		a.Approval == nil && b.Approval == nil && a.ProposedAt.Equal(b.ProposedAt) && a.AuthorizedAt.Equal(b.AuthorizedAt) &&
+		a.ExpiresAt.Equal(b.ExpiresAt) && a.InputExpiresAt.Equal(b.InputExpiresAt) && a.DeliveredAt.Equal(b.DeliveredAt) &&
+		a.DispatchBy.Equal(b.DispatchBy)
+}
+
 // trimmable reports whether retention may ever remove what the operation
 // carries.
 func trimmable(op *deed.Operation) bool {

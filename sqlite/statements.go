@@ -30,6 +30,7 @@ const (
 	stmtVersion
 
 	stmtInsertOperation
+	stmtUpdateOutcome
 	stmtUpdateState
 	stmtUpdateWhole
 	stmtInsertKey
@@ -78,6 +79,9 @@ const (
 		superseded_by=?, approval=?, proposed_at=?, authorized_at=?, expires_at=?, lease_expires_at=?,
 		input_expires_at=?, retry_at=?, settled_at=?, delivered_at=?, dispatch_by=?, retain_until=?, version=?,
 		lapses_at=?, kept=?`
+	// What the end of an attempt changes, as a rule: see bindOutcome.
+	outcomeSet = `status=?, reason=?, retryable=?, message=?, attempts=?, receipts=?, result_digest=?, result_is_error=?,
+		lease_expires_at=?, retry_at=?, settled_at=?, retain_until=?, version=?, lapses_at=?, kept=?`
 	contentSet = `tool=?, effect=?, fingerprint=?, fingerprint_rules=?, matter=?, upstream_identity=?, meta=?`
 )
 
@@ -121,6 +125,7 @@ var statementTexts = [statementCount]string{
 	stmtVersion: `SELECT version FROM operations WHERE tenant=? AND id=?`,
 
 	stmtInsertOperation: insertOperation(),
+	stmtUpdateOutcome:   `UPDATE operations SET ` + outcomeSet + ` WHERE seq=?`,
 	stmtUpdateState:     `UPDATE operations SET ` + stateSet + ` WHERE seq=?`,
 	stmtUpdateWhole:     `UPDATE operations SET ` + contentSet + `, ` + stateSet + `, standing=? WHERE seq=?`,
 	stmtInsertKey: `INSERT INTO keys (tenant, text, family, actor, generation, provenance, operation)

@@ -84,12 +84,19 @@ func (l *loader) update(at stored, op *deed.Operation) error {
 		return err
 	}
 	standing := standingOf(op)
-	if standing == at.standing && sameContent(at.Operation, op) {
+	same := standing == at.standing && sameContent(at.Operation, op)
+	switch {
+	case same && sameBeyondOutcome(at.Operation, op):
+		s := l.use(stmtUpdateOutcome)
+		bindOutcome(s, op, receipts, payload)
+		s.integer(at.seq)
+		err = s.run()
+	case same:
 		s := l.use(stmtUpdateState)
 		bindState(s, op, receipts, payload)
 		s.integer(at.seq)
 		err = s.run()
-	} else {
+	default:
 		s := l.use(stmtUpdateWhole)
 		bindContent(s, op)
 		bindState(s, op, receipts, payload)
