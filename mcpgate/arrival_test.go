@@ -156,3 +156,35 @@ func TestPinsThatCannotBeReadAreTriedOnceForAList(t *testing.T) {
 		t.Errorf("the upstream received %d calls", n)
 	}
 }
+
+// heldList keeps the answer to the gateway's own tools/list until the test gives it.
+type heldList struct {
+	*heldUpstream
+	asked chan *mcpgate.Exchange
+}
+
+func (u *heldList) Open(func(mcpgate.Event), bool) mcpgate.Link { return u }
+
+func (u *heldList) Send(ctx context.Context, x *mcpgate.Exchange) {
+	if x.Message.Method == "tools/list" {
+		u.asked <- x
+		return
+	}
+	u.heldUpstream.Send(ctx, x)
+}
+
+func TestACallThatIsCancelledBeforeItBeginsIsNotRecorded(t *testing.T) {
+	h := build(t, nil, hints(nil), nil)
+	u := &heldList{newHeld(), make(chan *mcpgate.Exchange, 1)}
+	c := serve(t, mcpgate.Stdio{Name: "held", Upstream: u, Principal: tester, Guard: h.gate, Drain: time.Millisecond})
+	c.send(addCall, 1, "")
+	list := <-u.asked
+	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	c.send(`{"jsonrpc":"2.0","id":"after","method":"ping"}`)
+	c.reply(`"after"`) // lines are read in order
+	list.Done(mcpgate.Reply{Delivery: mcpgate.Answered, Message: mcpgate.ResultMessage(list.Message.ID, []byte(hostileTools))})
+	mustDecide(t, answered(c, u.heldUpstream, "2", `{"name":"add","arguments":{"n":1,"idempotency_key":"add:order-1042:first"}}`), map[string]any{"decision": "execute", "attempt": 1.0})
+	if n := u.count("tools/call"); n != 1 {
+		t.Errorf("the upstream received %d calls", n)
+	}
+}

@@ -74,6 +74,9 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	}
 	beat := g.keepAlive(c, r.token)
 	defer beat.stop()
+	if ctx.Err() != nil {
+		return ErrorMessage(m.ID, codeInternal, "tools/call: the caller left before anything was recorded; nothing was sent"), nil
+	}
 	ctx = g.received(ctx, m.Params)
 	answer, grant, err := g.ledger.Claim(ctx, call)
 	if err != nil {
