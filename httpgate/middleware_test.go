@@ -59,7 +59,7 @@ func TestAHandlerThatEndsBadlyIsUncertain(t *testing.T) {
 		"aborts":                 func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"panics amid its answer": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("half")); panic("boom") },
 		"answers 500":            func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
-		"answers 302":            func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", 302) },
+		"answers 302":            func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) },
 		"answers less than it says": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "9")
 			_, _ = w.Write([]byte("half"))

@@ -32,9 +32,8 @@ type job struct {
 	put      []*deed.Operation
 
 	// lost is what was sent with a commit that was not acknowledged.
-	lost    *deed.Change
-	wanted  deed.Change
-	refusal int
+	lost   *deed.Change
+	wanted deed.Change
 }
 
 // The states of a job: whoever moves it away from waiting owns it.
