@@ -84,6 +84,9 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 	case c.foundByLowerKey(view):
 		change.Bind = c.bindings(view.Operation, 1)
 	}
+	if r.act == actBegin && c.caller.Err() != nil {
+		return ruling{}, Change{}, errCallerLeft
+	}
 	if r.act == actBegin || r.act == actPropose || r.policyRefused() {
 		next, event, err := c.move(q, r, nonce)
 		if err != nil {

@@ -59,7 +59,9 @@ func firstTime(times ...time.Time) time.Time {
 
 // claim is one call on its way to an answer.
 type claim struct {
-	rt      *Runtime
+	rt *Runtime
+	// caller is the context of whoever waits for the answer.
+	caller  context.Context
 	call    Call
 	rule    Rule
 	ruled   ruled
@@ -88,8 +90,12 @@ type claim struct {
 // which the call's fingerprint is not known yet.
 var errMoreRules = errors.New("more fingerprint rules")
 
+// errCallerLeft stops a begin whose caller left before it: nothing is stored.
+var errCallerLeft = errors.New("the caller left before anything began")
+
 func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 	rt := c.rt
+	c.caller = ctx
 	c.rule = rt.policy.Rule(c.call.Tool, c.call.Facts).complete()
 	if c.rule.Account != "" {
 		c.call.Facts.UpstreamIdentity = c.rule.Account
@@ -107,6 +113,9 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 	}
 	for {
 		r, view, err := c.attempt(ctx)
+		if errors.Is(err, errCallerLeft) {
+			return Answer{}, nil, fmt.Errorf("%w: %w", err, ctx.Err())
+		}
 		if err != nil {
 			return rt.storeFailed(c, err), nil, nil
 		}

@@ -332,3 +332,18 @@ func TestClosingMakesOwnAttemptsUncertain(t *testing.T) {
 		t.Errorf("a closed Runtime: %v", err)
 	}
 }
+
+func TestACallerThatLeftBeforeBeginLeavesNothing(t *testing.T) {
+	b := newBench(t, nil)
+	ctx, leave := context.WithCancel(context.Background())
+	leave()
+	_, grant, err := b.rt.Claim(ctx, refund("12"))
+	if grant != nil || !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, %v", grant, err)
+	}
+	page, err := b.rt.List(context.Background(), agent, deed.Query{})
+	if err != nil || len(page.Operations) != 0 {
+		t.Errorf("%d operations, %v", len(page.Operations), err)
+	}
+	b.want(b.do(refund("12")), deed.Execute, "", 1)
+}
