@@ -27,6 +27,7 @@ func (c *claim) transact(ctx context.Context, scope Scope) (ruling, View, error)
 			}
 		}
 		var err error
+		c.begun = startWatch(c.rt.clock)
 		r, written, err = c.admit(view, nonce)
 		return written, err
 	})

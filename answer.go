@@ -15,7 +15,7 @@ func (c *claim) granted(r ruling, view View) (Answer, *Grant, error) {
 	grant := &Grant{
 		Operation: op.ID, Tenant: op.Tenant, Attempt: current.Number, SendBy: current.SendBy,
 		LeaseExpiresAt: op.LeaseExpiresAt, Arguments: op.Arguments, ProviderKey: current.ProviderKey,
-		Rule: c.rule, nonce: current.Nonce, started: view.Now,
+		Rule: c.rule, nonce: current.Nonce, started: view.Now, begun: c.begun,
 	}
 	if !c.call.ManualLease {
 		c.rt.leases.hold(grant)

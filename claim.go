@@ -41,7 +41,6 @@ func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error)
 	if grant != nil {
 		grant.Rule, grant.call, grant.answer = c.rule, call, answer
 		grant.observed = context.WithoutCancel(ctx)
-		grant.begun = startWatch(rt.clock)
 		return answer, grant, nil
 	}
 	rt.observer.CallAnswered(ctx, call, answer)
@@ -61,7 +60,9 @@ func firstTime(times ...time.Time) time.Time {
 type claim struct {
 	rt *Runtime
 	// caller is the context of whoever waits for the answer.
-	caller  context.Context
+	caller context.Context
+	// begun runs from the instant that send_by counts from.
+	begun   stopwatch
 	call    Call
 	rule    Rule
 	ruled   ruled
@@ -173,6 +174,7 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
 	scope := c.scope()
+	c.begun = startWatch(c.rt.clock)
 	if c.named.provenance != ProvenanceNone {
 		view, err := c.rt.store.Load(ctx, scope)
 		if err != nil {

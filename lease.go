@@ -21,7 +21,7 @@ func (g *Grant) MaySend() error {
 		return nil
 	}
 	lease := g.SendBy.Sub(g.started)
-	if elapsed := g.begun.elapsed(); elapsed >= lease {
+	if elapsed := g.elapsed(); elapsed >= lease {
 		return fmt.Errorf("%w: %s attempt %d was begun %s ago and had %s", ErrTooLate, g.Operation, g.Attempt, elapsed.Round(time.Millisecond), lease)
 	}
 	return nil
@@ -29,7 +29,13 @@ func (g *Grant) MaySend() error {
 
 // TimeToSend is how long the first byte may still wait, for write deadlines.
 func (g *Grant) TimeToSend() time.Duration {
-	return max(0, g.SendBy.Sub(g.started)-g.begun.elapsed())
+	return max(0, g.SendBy.Sub(g.started)-g.elapsed())
+}
+
+// elapsed is the time since the attempt was begun, by this process's watch or
+// by its wall clock beside the ledger's, whichever is longer.
+func (g *Grant) elapsed() time.Duration {
+	return max(g.begun.elapsed(), g.begun.clock.Now().Round(0).Sub(g.started.Round(0)))
 }
 
 // Call returns the call that was granted.

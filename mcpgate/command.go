@@ -13,6 +13,8 @@ import (
 
 // Command is an upstream that is a child process and speaks MCP on its standard streams. The zero values of all but Args are usable.
 type Command struct {
+	// Name is what people call the upstream, by default its program.
+	Name string
 	// Args is the program and its arguments; no shell is involved.
 	Args []string
 	// Dir is the working directory, by default the gateway's own.
@@ -34,6 +36,9 @@ type Command struct {
 }
 
 func (c Command) filled() Command {
+	if c.Name == "" && len(c.Args) > 0 {
+		c.Name = c.Args[0]
+	}
 	if c.Stderr == nil {
 		c.Stderr = os.Stderr
 	}

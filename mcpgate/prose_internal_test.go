@@ -177,3 +177,12 @@ func TestTheTextsKeepTheRules(t *testing.T) {
 		})
 	}
 }
+
+func TestAConflictNamesTheToolOfTheActionThatExists(t *testing.T) {
+	answer := deed.Answer{Decision: deed.Conflict, Reason: deed.ReasonKeyReused, Operation: &deed.Operation{ID: "op_1", Tool: "mail/mail.send"}}
+	d := &described{Definition: &Definition{Name: "pay.refund"}}
+	text := situate(answer, d, "").prose().Text
+	if !strings.Contains(text, "an action of another tool, mail.send") || strings.Contains(text, "pay.refund action") {
+		t.Error(text)
+	}
+}

@@ -5,6 +5,7 @@ package mcpgate
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -105,6 +106,9 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 		a.Effective == deed.StatusAwaitingInput && len(a.Result) > 0,
 		a.Decision == deed.Execute && a.Effective == deed.StatusExecuting && len(a.Result) > 0:
 		result = a.Result
+		if a.Warning != "" {
+			result = appendText(result, fmt.Sprintf("Note: this content was refused before, as a change of %s. It ran now as a separate action. Tell the user that there are two.", a.Warning))
+		}
 	case a.Decision == deed.Execute && a.Effective == deed.StatusCommitted:
 		result = textResult(false, "Done.")
 	case a.Decision == deed.Replay && len(a.Result) == 0:
@@ -151,7 +155,7 @@ func sampleKey(tool string, params json.RawMessage) string {
 			text := scalar(m.Value(arguments))
 			name := strings.ToLower(m.Name)
 			if m.Name != keyArgument && text != "" && (name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(m.Name, "Id") || name == "path" || name == "number") {
-				subject = fit(text)
+				subject = strings.TrimLeft(fit(text), "-.")
 				break
 			}
 		}

@@ -124,7 +124,7 @@ func (l *stdioLink) put(c *child, x *Exchange, m Message, w *waiting) {
 		if n == 0 {
 			delivery = Unsent
 		}
-		l.settle(m.Key(), w, Reply{Delivery: delivery, Err: fmt.Errorf("write to upstream %q: %w", l.command.Args[0], err)})
+		l.settle(m.Key(), w, Reply{Delivery: delivery, Err: fmt.Errorf("write to upstream %q: %w", l.command.Name, err)})
 		return
 	}
 	select {

@@ -18,7 +18,7 @@ func (l *stdioLink) receive(line []byte, lineErr error) {
 	}
 	m, err := ParseMessage(line)
 	if err != nil {
-		l.command.Log(fmt.Sprintf("upstream %s: %v: %v; it was dropped", l.command.Args[0], errStdioNoise, err))
+		l.command.Log(fmt.Sprintf("upstream %s: %v: %v; it was dropped", l.command.Name, errStdioNoise, err))
 		return
 	}
 	l.mu.Lock()
@@ -36,7 +36,7 @@ func (l *stdioLink) receive(line []byte, lineErr error) {
 		l.settle(m.Key(), w, Reply{Delivery: Answered, Message: m})
 	case m.IsReply():
 		// Nobody waits any more; a late answer of a guarded call is waited for by the guard itself.
-		l.command.Log(fmt.Sprintf("upstream %s answered request %s, which nobody waits for", l.command.Args[0], m.ID))
+		l.command.Log(fmt.Sprintf("upstream %s answered request %s, which nobody waits for", l.command.Name, m.ID))
 	case w != nil:
 		l.forward(w, m)
 	case l.sink != nil && !l.shared:
@@ -96,7 +96,7 @@ func (l *stdioLink) refuse(m Message) {
 // unreadable ends the request that an over-long or cut answer belonged to; when the answer's id cannot be told, every pending request's
 // outcome is open.
 func (l *stdioLink) unreadable(head []byte, cause error) {
-	l.command.Log(fmt.Sprintf("upstream %s: %v; the answer was dropped", l.command.Args[0], cause))
+	l.command.Log(fmt.Sprintf("upstream %s: %v; the answer was dropped", l.command.Name, cause))
 	if errors.Is(cause, ErrCut) {
 		return // the child is about to be found dead, which ends everything that waits
 	}

@@ -25,7 +25,7 @@ func (l *stdioLink) ensure(ctx context.Context, reopen bool) (*child, error) {
 			return old, nil
 		}
 		<-old.dead
-		l.command.Log(fmt.Sprintf("upstream %s: %v; it is started again for the next request", l.command.Args[0], old.err))
+		l.command.Log(fmt.Sprintf("upstream %s: %v; it is started again for the next request", l.command.Name, old.err))
 	}
 	c, err := l.command.start(l.receive)
 	if err != nil {
@@ -45,11 +45,11 @@ func (l *stdioLink) ensure(ctx context.Context, reopen bool) (*child, error) {
 		return c, nil
 	}
 	if _, err := l.own(ctx, c, "initialize", initialize.Params); err != nil {
-		return nil, fmt.Errorf("initialise the restarted upstream %q: %w; nothing of the request was sent", l.command.Args[0], err)
+		return nil, fmt.Errorf("initialise the restarted upstream %q: %w; nothing of the request was sent", l.command.Name, err)
 	}
 	if initialized.Raw != nil {
 		if _, err := c.lines.write(initialized.Raw, nil); err != nil {
-			return nil, fmt.Errorf("initialise the restarted upstream %q: %w; nothing of the request was sent", l.command.Args[0], err)
+			return nil, fmt.Errorf("initialise the restarted upstream %q: %w; nothing of the request was sent", l.command.Name, err)
 		}
 	}
 	l.mu.Lock()
@@ -132,7 +132,7 @@ func (l *stdioLink) Ready(ctx context.Context) error {
 		return nil
 	}
 	if _, err := l.own(ctx, c, "ping", nil); err != nil {
-		return fmt.Errorf("ping upstream %q: %w; nothing of the request was sent", l.command.Args[0], err)
+		return fmt.Errorf("ping upstream %q: %w; nothing of the request was sent", l.command.Name, err)
 	}
 	return nil
 }

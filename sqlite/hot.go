@@ -154,11 +154,12 @@ func (h *hot) committed(jobs []*job, wrote bool) {
 	if wrote {
 		steps = 1
 	}
-	if !readable || now.changes()-h.state.changes() != steps || wrote && now == h.state {
-		h.clear()
-	}
+	alone := readable && now.changes()-h.state.changes() == steps && !(wrote && now == h.state)
 	h.state = now
-	if !readable {
+	if !alone {
+		// Another process committed before or after: what this transaction
+		// wrote may be behind the file already.
+		h.clear()
 		return
 	}
 	for _, j := range jobs {

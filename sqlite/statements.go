@@ -125,9 +125,9 @@ var statementTexts = [statementCount]string{
 	stmtVersion: `SELECT version FROM operations WHERE tenant=? AND id=?`,
 
 	stmtInsertOperation: insertOperation(),
-	stmtUpdateOutcome:   `UPDATE operations SET ` + outcomeSet + ` WHERE seq=?`,
-	stmtUpdateState:     `UPDATE operations SET ` + stateSet + ` WHERE seq=?`,
-	stmtUpdateWhole:     `UPDATE operations SET ` + contentSet + `, ` + stateSet + `, standing=? WHERE seq=?`,
+	stmtUpdateOutcome:   `UPDATE operations SET ` + outcomeSet + ` WHERE seq=? AND version=?`,
+	stmtUpdateState:     `UPDATE operations SET ` + stateSet + ` WHERE seq=? AND version=?`,
+	stmtUpdateWhole:     `UPDATE operations SET ` + contentSet + `, ` + stateSet + `, standing=? WHERE seq=? AND version=?`,
 	stmtInsertKey: `INSERT INTO keys (tenant, text, family, actor, generation, provenance, operation)
 		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 	stmtKeyHolder:  `SELECT operation FROM keys WHERE tenant=? AND text=? AND family=? AND actor=? AND generation=?`,

@@ -90,11 +90,13 @@ func (l *loader) update(at stored, op *deed.Operation) error {
 		s := l.use(stmtUpdateOutcome)
 		bindOutcome(s, op, receipts, payload)
 		s.integer(at.seq)
+		s.integer(at.Version)
 		err = s.run()
 	case same:
 		s := l.use(stmtUpdateState)
 		bindState(s, op, receipts, payload)
 		s.integer(at.seq)
+		s.integer(at.Version)
 		err = s.run()
 	default:
 		s := l.use(stmtUpdateWhole)
@@ -102,10 +104,14 @@ func (l *loader) update(at stored, op *deed.Operation) error {
 		bindState(s, op, receipts, payload)
 		s.integer(standing)
 		s.integer(at.seq)
+		s.integer(at.Version)
 		err = s.run()
 	}
 	if err != nil {
 		return err
+	}
+	if l.Changes() == 0 {
+		return fmt.Errorf("operation %s is no longer at version %d: %w; nothing was written", op.ID, at.Version, deed.ErrVersion)
 	}
 	if err := l.addReceipts(at.seq, op, len(at.Receipts)); err != nil {
 		return err

@@ -23,7 +23,7 @@ func NewUpstream(up policy.Upstream, environ []string, clock deed.Clock, stderr 
 		return &mcpgate.Remote{URL: up.URL.Text, Header: header, Log: log, Now: clock.Now}
 	}
 	command := mcpgate.Command{
-		Dir: up.Cwd, Env: append([]string(nil), environ...), Stderr: stderr, Log: log, Now: clock.Now,
+		Name: up.Name, Dir: up.Cwd, Env: append([]string(nil), environ...), Stderr: stderr, Log: log, Now: clock.Now,
 	}
 	for _, word := range up.Command {
 		command.Args = append(command.Args, word.Text)
