@@ -187,6 +187,11 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	}
 	k.begin, k.again = &attempt, true
 	next, event, err := apply(op, k)
+	if err == nil && len(next.Arguments) == 0 {
+		// Retention has taken the snapshot; the call carries an equal one.
+		next.Arguments = c.call.Arguments
+		next.PayloadDigest = payloadDigest(c.rule.Tool, c.call.Arguments)
+	}
 	if err == nil && k.event == EventContinued {
 		next.Inputs = q.inputs
 	}

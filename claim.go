@@ -155,9 +155,6 @@ func (c *claim) prepare(ctx context.Context) (Answer, bool) {
 	c.fingerprints = map[Digest]Fingerprint{c.ruled.rules: fingerprint}
 	pick := c.ruled.program.Fact
 	c.matter = matterOf(c.rule.Matter, c.call.Arguments, pick)
-	if err := rt.activate(ctx, c.rule, c.ruled); err != nil {
-		return rt.storeFailed(c, err), true
-	}
 	var no *refusal
 	c.named, no, err = rt.name(ctx, c.call, c.rule, pick)
 	switch {
@@ -188,6 +185,11 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 			if lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt()); !lapsed && !c.foundByLowerKey(view) && r.act != actBegin && r.act != actPropose && r.act != actAgain {
 				return r, view, nil
 			}
+		}
+	}
+	if c.call.Principal.May(RightCall) {
+		if err := c.rt.activate(ctx, c.rule, c.ruled); err != nil {
+			return ruling{}, View{}, err
 		}
 	}
 	c.check()

@@ -29,6 +29,9 @@ func (g *Grant) MaySend() error {
 
 // TimeToSend is how long the first byte may still wait, for write deadlines.
 func (g *Grant) TimeToSend() time.Duration {
+	if g.Unrecorded {
+		return g.Rule.Lease
+	}
 	return max(0, g.SendBy.Sub(g.started)-g.elapsed())
 }
 

@@ -31,6 +31,9 @@ type ruled struct {
 	rules   Digest
 }
 
+// maxRuled bounds how many tools' rules are kept compiled.
+const maxRuled = 10_000
+
 // ruledBy returns the compiled form of a rule, compiling it once per tool and
 // policy revision.
 func (rt *Runtime) ruledBy(rule Rule) (ruled, error) {
@@ -56,6 +59,10 @@ func (rt *Runtime) ruledBy(rule Rule) (ruled, error) {
 		rt.rules.tools = map[ruleKey]ruled{}
 		rt.rules.active = map[ruleKey]bool{}
 		rt.rules.programs = map[Digest]*canon.Program{}
+	}
+	if len(rt.rules.tools) >= maxRuled {
+		// Names come from callers; what is configured is compiled again.
+		clear(rt.rules.tools)
 	}
 	rt.rules.tools[key] = known
 	rt.rules.programs[known.rules] = program

@@ -48,6 +48,8 @@ type GateOptions struct {
 	Trace Tracing
 	// Clock is the system's by default.
 	Clock deed.Clock
+	// Listed is told the names of an upstream's tools at the end of every list, in no order; it must not block.
+	Listed func(upstream string, names []string)
 	// Log takes what a person should know, by default a line on stderr.
 	Log func(text string)
 }
@@ -65,6 +67,7 @@ type Gate struct {
 	progress         time.Duration
 	trace            Tracing
 	clock            deed.Clock
+	listed           func(string, []string)
 	logTo            func(string)
 
 	prefix  string
@@ -83,7 +86,8 @@ func NewGate(o GateOptions) (*Gate, error) {
 	}
 	g := &Gate{
 		ledger: o.Ledger, policy: o.Policy, pins: o.Pins, outcomes: o.Outcomes, callIDs: o.CallIDs,
-		upstreamIdentity: o.UpstreamIdentity, hideOperations: o.HideOperations, progress: o.Progress, trace: o.Trace, clock: o.Clock, logTo: o.Log,
+		upstreamIdentity: o.UpstreamIdentity, hideOperations: o.HideOperations, progress: o.Progress, trace: o.Trace, clock: o.Clock,
+		listed: o.Listed, logTo: o.Log,
 		prefix:  "deed-gate-" + rand.Text()[:10] + "-",
 		catalog: catalog{tools: map[deed.Tool]*described{}, asked: map[string]time.Time{}, listing: map[string]*listing{}},
 	}
@@ -101,6 +105,9 @@ func NewGate(o GateOptions) (*Gate, error) {
 	}
 	if g.clock == nil {
 		g.clock = deed.SystemClock{}
+	}
+	if g.listed == nil {
+		g.listed = func(string, []string) {}
 	}
 	if g.logTo == nil {
 		g.logTo = func(text string) { fmt.Fprintln(os.Stderr, "deed: "+text) }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
@@ -113,6 +114,19 @@ func (g *Gate) ask(ctx context.Context, s *Session, h http.Header, params json.R
 		cursor = next
 	}
 	return fmt.Errorf("more than %d pages", maxPages)
+}
+
+// names are the names of the tools that are known of an upstream: whoever reads the last page of a list has read the others before.
+func (c *catalog) names(upstream string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for tool := range c.tools {
+		if name, ours := strings.CutPrefix(string(tool), upstream+"/"); ours {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // ownHeader makes the headers for a request of the gateway's own from those of the client's.

@@ -75,7 +75,23 @@ func ParseMessage(raw []byte) (Message, error) {
 		}
 		seen = append(seen, member.Name)
 	}
+	m.dropNulls()
 	return m, m.shape(seen)
+}
+
+// dropNulls takes "error": null beside a result, and "result": null beside an
+// error, for absent: that is how some libraries write a reply, and an answer
+// that was lost over it would be an effect that nobody knows of.
+func (m *Message) dropNulls() {
+	if m.Method != "" || m.Result == nil || m.Error == nil {
+		return
+	}
+	switch {
+	case string(m.Error) == "null":
+		m.Error = nil
+	case string(m.Result) == "null":
+		m.Result = nil
+	}
 }
 
 func (m Message) shape(seen []string) error {

@@ -12,13 +12,18 @@ import (
 
 // receive handles one line of the child's output, in order.
 func (l *stdioLink) receive(line []byte, lineErr error) {
-	if lineErr != nil {
+	m, err := ParseMessage(line)
+	// A message that parses to its end is whole, though the child left before it
+	// ended the line.
+	if lineErr != nil && (err != nil || !errors.Is(lineErr, ErrCut)) {
 		l.unreadable(line, lineErr)
 		return
 	}
-	m, err := ParseMessage(line)
 	if err != nil {
 		l.command.Log(fmt.Sprintf("upstream %s: %v: %v; it was dropped", l.command.Name, errStdioNoise, err))
+		if headID(line) != "" {
+			l.unreadable(line, err)
+		}
 		return
 	}
 	l.mu.Lock()

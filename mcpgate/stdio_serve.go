@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/mcpgate/internal/rawjson"
 )
 
 // Stdio serves one client on a pair of streams, in front of one upstream.
@@ -86,10 +87,14 @@ func (g Stdio) read(ctx context.Context, s *Session, in io.Reader, out stdioOutl
 }
 
 func idOf(head []byte) json.RawMessage {
-	if key := headID(head); key != "" && key[0] != '"' {
+	switch key := headID(head); {
+	case key == "":
+		return nil
+	case key[0] == '"':
+		return json.RawMessage(rawjson.Quote(key[1:]))
+	default:
 		return json.RawMessage(key)
 	}
-	return nil
 }
 
 // stdioOutlet writes messages as lines.

@@ -48,7 +48,12 @@ func (g *Gate) Tools(s *Session, result json.RawMessage) json.RawMessage {
 			g.log(fmt.Sprintf("upstream %s has a tool %s of its own, which wins; deed's is left out", s.Upstream, operationsTool))
 		}
 	}
-	if next, more := rawjson.Get(result, "nextCursor"); g.offersOperations(s) && (!more || string(next) == "null") {
+	next, more := rawjson.Get(result, "nextCursor")
+	last := !more || string(next) == "null"
+	if last {
+		g.listed(s.Upstream, g.catalog.names(s.Upstream))
+	}
+	if last && g.offersOperations(s) {
 		if with, err := rawjson.Append(edited, operationsDefinition()); err == nil {
 			edited = with
 		}
