@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/internal/enroll"
 	"github.com/deed-run/deed/policy"
 )
@@ -23,6 +24,9 @@ func (a *app) examineUpstreams(ctx context.Context, config *policy.Config, at pl
 			continue
 		}
 		findings = append(findings, ok("upstream "+name, "answers with %s", many(len(tools), "tool")))
+		for _, text := range daemon.Unlisted(config, name, tools) {
+			findings = append(findings, ok("upstream "+name, "%s", text).as(broken, ""))
+		}
 	}
 	return findings
 }

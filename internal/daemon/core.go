@@ -126,6 +126,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 		UpstreamIdentity: c.Config.UpstreamIdentity,
 		HideOperations:   !defaults.DeedOperations,
 		Trace:            tracing{},
+		Listed:           c.tellUnlisted(o),
 	})
 	if err != nil {
 		return err
