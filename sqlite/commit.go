@@ -19,6 +19,9 @@ type committer struct {
 	place   location
 	watches *watches
 	hot     *hot
+	// files are those that the first connection opened; a later one of this
+	// process must have the same.
+	files files
 	// wrote is set by a commit that added to the log.
 	wrote bool
 	// conn is nil after a failure that it did not survive.
@@ -53,6 +56,9 @@ func (c *committer) adopt(conn *connection) {
 		return nil
 	})
 	if c.place.vfs == "" {
+		if c.files == nil {
+			c.files = filesOf(c.place.path)
+		}
 		c.hot.watch(c.place.path)
 	}
 }
@@ -150,6 +156,9 @@ func (c *committer) begin() error {
 	if err := c.conn.use(stmtBegin).run(); err != nil {
 		c.abandon(err)
 		return err
+	}
+	if err := c.files.check(); err != nil {
+		return c.rollback(err)
 	}
 	s := c.conn.use(stmtSchemaVersion)
 	version := int64(-1)
