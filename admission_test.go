@@ -398,3 +398,36 @@ func TestAnOperatorIsNamedOnce(t *testing.T) {
 		t.Errorf("%+v, %v", op, err)
 	}
 }
+
+func TestClosingStillRecordsAnOutcomeThatWaitsForTheLedger(t *testing.T) {
+	b, broken := newBrokenBench(t, nil)
+	rt := b.process()
+	_, grant := b.claim(rt, refund("12"))
+	broken.down.Store(true)
+	b.settle(rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{RemoteID: "re_1"}})
+	closed := make(chan error)
+	go func() { closed <- rt.Close(context.Background()) }()
+	broken.down.Store(false)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	op, err := b.rt.Get(context.Background(), agent, grant.Operation)
+	if err != nil || op.Status != deed.StatusCommitted {
+		t.Errorf("%v, %v", op, err)
+	}
+}
+
+func TestClosingNamesWhatItCouldNotRecord(t *testing.T) {
+	b, broken := newBrokenBench(t, nil)
+	rt := b.process()
+	_, grant := b.claim(rt, refund("12"))
+	broken.down.Store(true)
+	b.settle(rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{RemoteID: "re_1"}})
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	err := rt.Close(ctx)
+	if err == nil || !strings.Contains(err.Error(), string(grant.Operation)) || !strings.Contains(err.Error(), "re_1") {
+		t.Errorf("closing said %v", err)
+	}
+	broken.down.Store(false)
+}

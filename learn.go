@@ -55,6 +55,7 @@ func learn(op *Operation, c cause) {
 // one effect or of several.
 func learnProof(op *Operation, number int, c cause) {
 	before := len(op.Receipts)
+	completes := c.event == EventResolvedCommitted && before > 0 && !op.namesObject()
 	for _, receipt := range c.receipts {
 		receipt.OperationID, receipt.EffectFingerprint = op.ID, op.Fingerprint
 		receipt.Status = StatusCommitted
@@ -66,6 +67,11 @@ func learnProof(op *Operation, number int, c cause) {
 		}
 		if receipt.CommittedAt.IsZero() {
 			receipt.CommittedAt = c.at
+		}
+		if completes && receipt.RemoteID != "" {
+			// The person names the object that nobody had named: the same effect.
+			op.Receipts = append(op.Receipts, receipt)
+			continue
 		}
 		if known := op.sameEffect(receipt); known {
 			continue
@@ -95,6 +101,16 @@ func (op *Operation) sameEffect(receipt Receipt) bool {
 			return true
 		}
 		if known.Attempt == receipt.Attempt && (known.RemoteID == "" || receipt.RemoteID == "") {
+			return true
+		}
+	}
+	return false
+}
+
+// namesObject reports whether any receipt names a remote object.
+func (op *Operation) namesObject() bool {
+	for _, known := range op.Receipts {
+		if known.RemoteID != "" {
 			return true
 		}
 	}

@@ -106,7 +106,7 @@ func holderMayLive(op *Operation, rule Rule, now time.Time) string {
 		return ""
 	}
 	if until := current.SendBy.Add(rule.Timeout); now.Before(until) {
-		return fmt.Sprintf("the process that sent it may still hear of it until %s; wait, or force (which may authorise a second effect)", until.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("the process that sent it may still hear of it until %s; wait until then, or force it (only with not_applied does that risk a second effect)", until.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

@@ -45,11 +45,16 @@ type Runtime struct {
 	secrets secretBox
 	limits  limiter
 
-	ctx     context.Context
-	stop    context.CancelFunc
-	running sync.WaitGroup
-	closed  atomic.Bool
-	leases  *keeper
+	ctx  context.Context
+	stop context.CancelFunc
+	// last ends the attempts to record outcomes that could not be stored;
+	// unstored says which there are.
+	last     context.Context
+	give     context.CancelFunc
+	unstored sync.Map
+	running  sync.WaitGroup
+	closed   atomic.Bool
+	leases   *keeper
 }
 
 // storePatience bounds a write of the ledger: a begin that cannot commit in
@@ -83,11 +88,13 @@ func New(opts Options) (*Runtime, error) {
 		rt.worker = newNonce(rt.random)
 	}
 	rt.ctx, rt.stop = context.WithCancel(context.Background())
+	rt.last, rt.give = context.WithCancel(context.Background())
 	rt.leases = newKeeper(rt)
 	return rt, nil
 }
 
-// Close ends renewals and waits for settlements under way until ctx ends.
+// Close ends renewals and waits for settlements under way until ctx ends; its
+// error names the outcomes that could not be recorded by then.
 // Attempts that are still running become uncertain now rather than by lease;
 // their late results are still recorded if they arrive while the store is
 // open. It does not close the Store.
@@ -113,6 +120,11 @@ func (rt *Runtime) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		errs = append(errs, fmt.Errorf("closing: %w", ctx.Err()))
 	}
+	rt.give()
+	rt.unstored.Range(func(_, what any) bool {
+		errs = append(errs, what.(error))
+		return true
+	})
 	return errors.Join(errs...)
 }
 

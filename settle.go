@@ -5,6 +5,7 @@ package deed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -136,24 +137,34 @@ func settlement(op *Operation, g *Grant, out Outcome, now time.Time) (cause, boo
 	return c, current
 }
 
-// settleLater keeps trying to record an outcome while the process lives: a
-// proof is never lost for want of a disk.
+// settleLater keeps trying to record an outcome while the process lives, also
+// while it is closing: a proof is never lost for want of a disk.
 func (rt *Runtime) settleLater(g *Grant, out Outcome) {
-	if rt.ctx.Err() != nil {
+	if rt.last.Err() != nil {
 		return
 	}
+	rt.unstored.Store(g, fmt.Errorf("%s attempt %d ended with %s (remote id %q) and that is not recorded: settle it with deed ops resolve", g.Operation, g.Attempt, out.Kind, out.Receipt.RemoteID))
 	rt.running.Add(1)
 	go func() {
 		defer rt.running.Done()
 		for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 			select {
-			case <-rt.ctx.Done():
-				return
 			case <-rt.clock.After(pause):
+			case <-rt.ctx.Done():
+				// Closing: what remains of the time is used up.
+				select {
+				case <-time.After(closingPause):
+				case <-rt.last.Done():
+					return
+				}
 			}
-			if _, err := rt.settle(rt.ctx, g, out); err == nil || errors.Is(err, ErrNotFound) {
+			if _, err := rt.settle(rt.last, g, out); err == nil || errors.Is(err, ErrNotFound) {
+				rt.unstored.Delete(g)
 				return
 			}
 		}
 	}()
 }
+
+// closingPause is how often an outcome is tried while the Runtime is closing.
+const closingPause = 50 * time.Millisecond

@@ -4,6 +4,8 @@ package sqlite
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/deed-run/deed"
@@ -36,13 +38,14 @@ type hotEntry struct {
 	size  int
 }
 
-// hotName is a key within a tenant. Its provenance is that of the binding.
+// hotName is a key within a tenant, with the provenance that it was bound with.
 type hotName struct {
 	tenant     deed.Tenant
 	actor      deed.Actor
 	family     deed.Family
 	text       string
 	generation int
+	provenance deed.Provenance
 }
 
 // entryOverhead is about what an operation takes beside its payload.
@@ -109,7 +112,24 @@ func (h *hot) byKey(scope deed.Scope) (op *deed.Operation, found deed.Key, ok bo
 	if _, current := h.agrees(); !current {
 		return nil, deed.Key{}, false
 	}
-	return entry.Operation, scope.Keys[0], true
+	return ownCopy(entry.Operation), scope.Keys[0], true
+}
+
+// ownCopy shares nothing with the operation that callers could change.
+func ownCopy(op *deed.Operation) *deed.Operation {
+	own := *op
+	own.Arguments, own.Result = bytes.Clone(op.Arguments), bytes.Clone(op.Result)
+	own.Attempts, own.Receipts = slices.Clone(op.Attempts), slices.Clone(op.Receipts)
+	for i := range own.Receipts {
+		own.Receipts[i].Items = slices.Clone(own.Receipts[i].Items)
+	}
+	own.Meta = maps.Clone(op.Meta)
+	if op.Approval != nil {
+		approval := *op.Approval
+		approval.Approvers = slices.Clone(approval.Approvers)
+		own.Approval = &approval
+	}
+	return &own
 }
 
 // plain scopes name an operation by key and ask for it alone.
@@ -121,7 +141,7 @@ func plain(scope deed.Scope) bool {
 // keep takes in a committed operation that was read at a mark.
 func (h *hot) keep(mark logHeader, scope deed.Scope, found deed.Key, at stored) {
 	if !plain(scope) || at.Operation == nil || at.Status != deed.StatusCommitted || !at.whole ||
-		nameOf(scope.Tenant, found) != nameOf(scope.Tenant, scope.Keys[0]) || found.Provenance != scope.Keys[0].Provenance {
+		nameOf(scope.Tenant, found) != nameOf(scope.Tenant, scope.Keys[0]) {
 		return
 	}
 	h.mu.Lock()
@@ -129,6 +149,7 @@ func (h *hot) keep(mark logHeader, scope deed.Scope, found deed.Key, at stored) 
 	if h.index == nil || h.state != mark {
 		return
 	}
+	at.Operation = ownCopy(at.Operation)
 	h.add(at, nameOf(scope.Tenant, found))
 }
 
@@ -141,7 +162,9 @@ func (h *hot) open(tenant deed.Tenant, id deed.OperationID) (stored, bool) {
 	if entry == nil {
 		return stored{}, false
 	}
-	return entry.stored, true
+	at := entry.stored
+	at.Operation = ownCopy(at.Operation)
+	return at, true
 }
 
 // committed takes in what this process's transaction wrote. wrote says whether
@@ -175,10 +198,7 @@ func (h *hot) committed(jobs []*job, wrote bool) {
 		for _, at := range j.after {
 			h.drop(watchedID{at.Tenant, at.ID})
 			if at.whole && at.Status == deed.StatusExecuting {
-				// The caller of the transaction owns its bytes.
-				op := *at.Operation
-				op.Arguments = bytes.Clone(op.Arguments)
-				at.Operation = &op
+				at.Operation = ownCopy(at.Operation)
 				h.add(at)
 			}
 		}
@@ -223,5 +243,5 @@ func (h *hot) drop(id watchedID) {
 }
 
 func nameOf(tenant deed.Tenant, key deed.Key) hotName {
-	return hotName{tenant, key.Actor, key.Family, key.Text, key.Generation}
+	return hotName{tenant, key.Actor, key.Family, key.Text, key.Generation, key.Provenance}
 }
