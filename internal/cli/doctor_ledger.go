@@ -35,7 +35,7 @@ func (a *app) examineLedger(ctx context.Context, path string, config *policy.Con
 	}
 	findings = append(findings, examineVersion(ctx, core, path), examineMode(path), examineSpace(filepath.Dir(path)))
 	who := deed.Principal{Tenant: config.Tenant, Actor: "doctor", Rights: []deed.Right{deed.RightRead}}
-	findings = append(findings, examineClock(ctx, core, who), examineUncertain(ctx, core, who, at))
+	findings = append(findings, examineClock(ctx, core, who), examineUncertain(ctx, core, path, who, at))
 	a.closing(core, &err)
 	if err != nil {
 		findings = append(findings, ok("ledger", "closing: %v", err).as(broken, ""))
@@ -106,8 +106,12 @@ func examineClock(ctx context.Context, core *daemon.Core, who deed.Principal) fi
 	return ok("clock", "%s, no record is from the future", now.UTC().Format(time.RFC3339))
 }
 
-func examineUncertain(ctx context.Context, core *daemon.Core, who deed.Principal, at place) finding {
-	oldest, err := core.OldestUncertain(ctx, who.Tenant)
+func examineUncertain(ctx context.Context, core *daemon.Core, path string, who deed.Principal, at place) finding {
+	all, err := inTenants(ctx, path, who)
+	var oldest *deed.Operation
+	if err == nil {
+		oldest, err = oldestUncertain(ctx, core, all)
+	}
 	switch {
 	case err != nil:
 		return ok("uncertain operations", "%v", err).as(broken, "see ledger")

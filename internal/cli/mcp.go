@@ -71,6 +71,7 @@ func (a *app) mcp(ctx context.Context, o mcpOptions, command []string) error {
 	if err != nil {
 		return err
 	}
+	about := ledgerNote(path)
 	core, err := daemon.Open(ctx, daemon.Options{
 		Config: config, Ledger: path, Environ: a.Env, Stderr: a.Stderr, Log: a.note,
 		Transport: daemon.TransportPipe, Build: a.build().Version,
@@ -78,8 +79,8 @@ func (a *app) mcp(ctx context.Context, o mcpOptions, command []string) error {
 	if err != nil {
 		return err
 	}
-	if !named {
-		a.note("the ledger is " + path)
+	if !named || about.made {
+		a.note(about.text)
 	}
 	if chaos != daemon.ChaosNone {
 		a.note("chaos is on: " + string(chaos))

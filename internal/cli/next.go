@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
 )
 
 // step is something that may be done with an operation where it stands.
@@ -16,8 +17,9 @@ type step struct {
 }
 
 // nextSteps reads off the transition table what a person may do, with the exact
-// command. where holds the flags that lead to the same ledger.
-func nextSteps(op *deed.Operation, now time.Time, where string) []step {
+// command. hears is until when the process that sent it may still report; before
+// that a decision needs --force. where holds the flags that lead to the same ledger.
+func nextSteps(op *deed.Operation, now, hears time.Time, where string) []step {
 	var steps []step
 	state := op.EffectiveState(now)
 	command := func(verb, rest string) string {
@@ -34,11 +36,18 @@ func nextSteps(op *deed.Operation, now time.Time, where string) []step {
 	case deed.StateFailedRetryable:
 		steps = append(steps, step{What: "the caller may send the same call under the same key again from " + op.RetryAt.UTC().Format(time.RFC3339)})
 	case deed.StateUncertain, deed.StateAwaitingInput, deed.StateAbandoned:
+		if now.Before(hears) {
+			steps = append(steps, step{What: "until " + hears.UTC().Format(time.RFC3339) + " the process that sent it may still report; decide after that, or add --force to the command (only with --not-applied does that risk a second effect)"})
+		}
 		steps = append(steps, step{What: "look at " + op.Tool.Upstream() + " whether it happened, then say what you saw:"})
 		offer(deed.EventResolvedCommitted, "it happened", "resolve", `--committed --remote-id ID --reason "how you know"`)
 		offer(deed.EventResolvedNot, "it did not happen; this permits another attempt", "resolve", `--not-applied --reason "how you know"`)
 		if state != deed.StateAbandoned {
 			offer(deed.EventResolvedAbandoned, "nobody can find out", "resolve", `--abandon --reason "why"`)
+		}
+	case deed.StateCommitted:
+		if r := op.Receipt(); r != nil && r.Established == deed.EstablishedStated && len(remoteIDs(op)) == 0 {
+			offer(deed.EventResolvedCommitted, "no receipt names the provider's id; to add it", "resolve", `--committed --remote-id ID --reason "how you know"`)
 		}
 	case deed.StateFailedFinal:
 		offer(deed.EventReopened, "let the caller try once more", "reopen", `--reason "what changed"`)
@@ -51,6 +60,16 @@ func nextSteps(op *deed.Operation, now time.Time, where string) []step {
 		offer(deed.EventCancelRequested, "let nothing more be tried", "cancel", `--reason "why"`)
 	}
 	return steps
+}
+
+// mayHear is until when the process whose attempt has no end may still report,
+// zero when there is none. deed.Runtime.Resolve refuses until then.
+func mayHear(core *daemon.Core, op *deed.Operation) time.Time {
+	current := op.Current()
+	if current == nil || !current.EndedAt.IsZero() {
+		return time.Time{}
+	}
+	return current.SendBy.Add(core.Policy.Rule(op.Tool, deed.ToolFacts{}).Timeout)
 }
 
 // allowed reports whether the transition table lets a person's event happen.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,7 +46,11 @@ still be at work.`,
 				return fail(exitUsage, "--remote-id goes with --committed only; nothing was decided")
 			}
 			return a.decide(ctx, at, args[0], func(core *daemon.Core, who deed.Principal, id deed.OperationID) (*deed.Operation, error) {
-				return core.Runtime.Resolve(ctx, who, id, res)
+				op, err := core.Runtime.Resolve(ctx, who, id, res)
+				if err == nil && !recorded(op, res.RemoteIDs) {
+					a.note("not every --remote-id was recorded: the receipts already name " + strings.Join(remoteIDs(op), ", "))
+				}
+				return op, err
 			})
 		}),
 	}
@@ -59,6 +65,12 @@ still be at work.`,
 	c.MarkFlagsOneRequired("committed", "not-applied", "abandon")
 	_ = c.MarkFlagRequired("reason")
 	return c
+}
+
+func recorded(op *deed.Operation, ids []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool {
+		return !slices.ContainsFunc(op.Receipts, func(r deed.Receipt) bool { return r.RemoteID == id })
+	})
 }
 
 func (a *app) opsCancelCommand() *cobra.Command {
@@ -100,6 +112,9 @@ func (a *app) decide(ctx context.Context, at place, id string, apply func(*daemo
 		return err
 	}
 	defer a.closing(core, &err)
+	if who, err = a.owner(ctx, at, core, who, deed.OperationID(id)); err != nil {
+		return err
+	}
 	op, err := apply(core, who, deed.OperationID(id))
 	var refused *deed.RefusedError
 	switch {
@@ -117,10 +132,36 @@ func (a *app) decide(ctx context.Context, at place, id string, apply func(*daemo
 	now := core.Clock.Now()
 	if a.json {
 		s := show(op, now)
-		s.Next = nextSteps(op, now, at.repeated())
+		s.Next = nextSteps(op, now, mayHear(core, op), at.repeated())
 		return a.printJSON(s)
 	}
-	return a.print(string(op.ID) + " is " + standing(op, now))
+	return a.print(decided(op, now, at)...)
+}
+
+// decided says where the operation stands, and of a commit what is recorded.
+func decided(op *deed.Operation, now time.Time, at place) []string {
+	text := string(op.ID) + " is " + standing(op, now)
+	if op.Status != deed.StatusCommitted {
+		return []string{text}
+	}
+	if ids := remoteIDs(op); len(ids) > 0 {
+		return []string{text + "; its receipts name " + strings.Join(ids, ", ")}
+	}
+	return []string{
+		text + "; no receipt names the provider's id, and repeats get it as it is",
+		"to add the id: " + at.command("ops resolve", string(op.ID), `--committed --remote-id ID --reason "how you know"`),
+	}
+}
+
+// remoteIDs are what the receipts name at the provider.
+func remoteIDs(op *deed.Operation) []string {
+	var ids []string
+	for _, r := range op.Receipts {
+		if r.RemoteID != "" {
+			ids = append(ids, plain(r.RemoteID))
+		}
+	}
+	return ids
 }
 
 // closing closes what a command opened; its error counts only where there is

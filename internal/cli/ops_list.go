@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
 )
 
 func (a *app) opsCommand() *cobra.Command {
@@ -82,7 +83,11 @@ func (a *app) listOperations(ctx context.Context, at place, query deed.Query) (e
 		return err
 	}
 	defer a.closing(core, &err)
-	page, err := core.Runtime.List(ctx, who, query)
+	all, err := a.everyone(ctx, at, who)
+	if err != nil {
+		return err
+	}
+	page, err := listAll(ctx, core, all, query)
 	if err != nil {
 		return err
 	}
@@ -106,12 +111,42 @@ func (a *app) listOperations(ctx context.Context, at place, query deed.Query) (e
 	return nil
 }
 
+// listAll merges the newest operations of all tenants: ids are in the order of
+// time, so one id parts the pages of each.
+func listAll(ctx context.Context, core *daemon.Core, all []deed.Principal, query deed.Query) (deed.Page, error) {
+	var merged deed.Page
+	more := false
+	for _, who := range all {
+		page, err := core.Runtime.List(ctx, who, query)
+		if err != nil {
+			return deed.Page{}, err
+		}
+		merged.Operations = append(merged.Operations, page.Operations...)
+		more = more || page.Next != ""
+	}
+	slices.SortStableFunc(merged.Operations, func(a, b *deed.Operation) int { return strings.Compare(string(b.ID), string(a.ID)) })
+	if len(merged.Operations) > query.Limit {
+		merged.Operations, more = merged.Operations[:query.Limit], true
+	}
+	if more {
+		merged.Next = merged.Operations[len(merged.Operations)-1].ID
+	}
+	return merged, nil
+}
+
 func operationTable(list []*deed.Operation, now time.Time) []string {
-	rows := [][]string{{"OPERATION", "STATUS", "TOOL", "ACTOR", "BEGUN", "KEY"}}
+	rows := [][]string{{"OPERATION", "STATUS", "TOOL", "TENANT", "ACTOR", "BEGUN", "MATTER", "KEY"}}
 	for _, op := range list {
 		rows = append(rows, []string{
-			string(op.ID), standing(op, now), string(op.Tool), string(op.Actor), when(op.CreatedAt, now), keyText(op.Key),
+			string(op.ID), standing(op, now), string(op.Tool), string(op.Tenant), string(op.Actor), when(op.CreatedAt, now), matterText(op), keyText(op.Key),
 		})
 	}
 	return table(rows)
+}
+
+func matterText(op *deed.Operation) string {
+	if op.Matter == "" {
+		return "-"
+	}
+	return string(op.Matter)
 }

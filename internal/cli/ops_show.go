@@ -27,6 +27,9 @@ func (a *app) opsShowCommand() *cobra.Command {
 				return err
 			}
 			defer a.closing(core, &err)
+			if who, err = a.owner(ctx, at, core, who, deed.OperationID(args[0])); err != nil {
+				return err
+			}
 			op, err := core.Runtime.Get(ctx, who, deed.OperationID(args[0]))
 			if err != nil {
 				if !errors.Is(err, deed.ErrNotFound) {
@@ -39,7 +42,7 @@ func (a *app) opsShowCommand() *cobra.Command {
 				return err
 			}
 			s := show(op, core.Clock.Now())
-			s.Events, s.Next = events, nextSteps(op, core.Clock.Now(), at.repeated())
+			s.Events, s.Next = events, nextSteps(op, core.Clock.Now(), mayHear(core, op), at.repeated())
 			if arguments || a.json {
 				s.Arguments, s.Result = raw(op.Arguments), raw(op.Result)
 			}

@@ -4,6 +4,9 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"os/user"
 	"runtime"
 	"strings"
@@ -32,7 +35,7 @@ func (p *place) flags(c *cobra.Command) {
 
 func (p *place) operatorFlags(c *cobra.Command) {
 	p.flags(c)
-	c.Flags().StringVar(&p.tenant, "tenant", "", "tenant (default: that of the configuration)")
+	c.Flags().StringVar(&p.tenant, "tenant", "", "tenant (default: all that have operations)")
 	c.Flags().StringVar(&p.server, "server", "", "`URL` of a running daemon (not in this version)")
 }
 
@@ -83,6 +86,22 @@ func (a *app) ledgerPath(flag string, config *policy.Config) (path string, named
 	return path, false, nil
 }
 
+// ledgerAbout tells whoever starts a gateway which ledger it uses.
+type ledgerAbout struct {
+	text string
+	// made: the file was not there, so a gateway makes it.
+	made bool
+}
+
+// ledgerNote looks before the ledger is opened. A ledger that is lost, or not
+// the one meant, looks like a new one: that must not pass in silence.
+func ledgerNote(path string) ledgerAbout {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return ledgerAbout{text: "made a new ledger, " + path + ": no earlier action is known here", made: true}
+	}
+	return ledgerAbout{text: "the ledger is " + path}
+}
+
 // operator opens the ledger for somebody who looks or decides, beside the
 // gateways that use it.
 func (a *app) operator(ctx context.Context, p place) (*daemon.Core, deed.Principal, error) {
@@ -109,6 +128,57 @@ func (a *app) operator(ctx context.Context, p place) (*daemon.Core, deed.Princip
 		who.Tenant = deed.Tenant(p.tenant)
 	}
 	return core, who, nil
+}
+
+// everyone is the operator in each tenant that the command covers: the named
+// one, or else that of the configuration and all that have operations.
+func (a *app) everyone(ctx context.Context, at place, who deed.Principal) ([]deed.Principal, error) {
+	if at.tenant != "" {
+		return []deed.Principal{who}, nil
+	}
+	config, err := a.rules(at.config, policy.BareOptions{})
+	if err != nil {
+		return nil, err
+	}
+	path, _, err := a.ledgerPath(at.ledger, config)
+	if err != nil {
+		return nil, err
+	}
+	return inTenants(ctx, path, who)
+}
+
+func inTenants(ctx context.Context, path string, who deed.Principal) ([]deed.Principal, error) {
+	tenants, err := daemon.Tenants(ctx, path)
+	if err != nil {
+		return nil, &failure{code: exitUnavailable, err: err}
+	}
+	all := []deed.Principal{who}
+	for _, tenant := range tenants {
+		if tenant != who.Tenant {
+			other := who
+			other.Tenant = tenant
+			all = append(all, other)
+		}
+	}
+	return all, nil
+}
+
+// owner is the operator in the tenant that has the operation. One that none has
+// is looked for in the operator's own, which says so.
+func (a *app) owner(ctx context.Context, at place, core *daemon.Core, who deed.Principal, id deed.OperationID) (deed.Principal, error) {
+	all, err := a.everyone(ctx, at, who)
+	if err != nil {
+		return who, err
+	}
+	for _, in := range all {
+		switch _, err := core.Runtime.Get(ctx, in, id); {
+		case err == nil:
+			return in, nil
+		case !errors.Is(err, deed.ErrNotFound):
+			return who, err
+		}
+	}
+	return who, nil
 }
 
 // person is the name of the user of this process at the operating system.

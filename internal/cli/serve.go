@@ -27,12 +27,9 @@ only. SIGINT or SIGTERM end it: calls under way may finish first.`,
 			if listen != "" {
 				config.Listen = listen
 			}
-			path, named, err := a.ledgerPath(ledger, config)
+			path, _, err := a.ledgerPath(ledger, config)
 			if err != nil {
 				return err
-			}
-			if !named {
-				a.note("the ledger is " + path)
 			}
 			return a.serve(ctx, daemon.Options{
 				Config: config, Ledger: path, Environ: a.Env, Stderr: a.Stderr, Log: a.note,
@@ -49,6 +46,7 @@ only. SIGINT or SIGTERM end it: calls under way may finish first.`,
 }
 
 func (a *app) serve(ctx context.Context, o daemon.Options) error {
+	about := ledgerNote(o.Ledger)
 	d, err := daemon.New(ctx, o)
 	if err != nil {
 		return err
@@ -57,6 +55,7 @@ func (a *app) serve(ctx context.Context, o daemon.Options) error {
 		return err
 	}
 	a.note("listening on http://" + d.Address())
+	a.note(about.text)
 	var failed error
 	select {
 	case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ import (
 type summary struct {
 	Ledger     string              `json:"ledger"`
 	Bytes      int64               `json:"bytes"`
-	Tenant     deed.Tenant         `json:"tenant"`
+	Tenants    []deed.Tenant       `json:"tenants"`
 	Operations int                 `json:"operations"`
 	Statuses   map[deed.Status]int `json:"statuses"`
 	// Partial: there are more operations than were counted.
@@ -48,7 +49,11 @@ func (a *app) statusCommand() *cobra.Command {
 				return err
 			}
 			defer a.closing(core, &err)
-			s, err := summarise(ctx, core, who)
+			all, err := a.everyone(ctx, at, who)
+			if err != nil {
+				return err
+			}
+			s, err := summarise(ctx, core, all)
 			if err != nil {
 				return err
 			}
@@ -79,25 +84,17 @@ func ledgerBytes(path string) int64 {
 // countAtMost bounds how many operations status looks at.
 const countAtMost = 200_000
 
-func summarise(ctx context.Context, core *daemon.Core, who deed.Principal) (summary, error) {
-	s := summary{Tenant: who.Tenant, Statuses: map[deed.Status]int{}}
+// summarise counts over all the tenants that it is given.
+func summarise(ctx context.Context, core *daemon.Core, all []deed.Principal) (summary, error) {
+	s := summary{Statuses: map[deed.Status]int{}}
 	now := core.Clock.Now()
-	before := deed.OperationID("")
-	for s.Operations < countAtMost {
-		page, err := core.Runtime.List(ctx, who, deed.Query{Effective: now, Before: before, Limit: 1000})
-		if err != nil {
+	for _, who := range all {
+		s.Tenants = append(s.Tenants, who.Tenant)
+		if err := s.count(ctx, core, who, now); err != nil {
 			return s, err
 		}
-		for _, op := range page.Operations {
-			s.Operations++
-			s.Statuses[op.EffectiveStatus(now)]++
-		}
-		if before = page.Next; before == "" {
-			break
-		}
 	}
-	s.Partial = before != ""
-	oldest, err := core.OldestUncertain(ctx, who.Tenant)
+	oldest, err := oldestUncertain(ctx, core, all)
 	if oldest != nil {
 		o := show(oldest, now)
 		s.Oldest = &o
@@ -105,12 +102,50 @@ func summarise(ctx context.Context, core *daemon.Core, who deed.Principal) (summ
 	return s, err
 }
 
+func (s *summary) count(ctx context.Context, core *daemon.Core, who deed.Principal, now time.Time) error {
+	before := deed.OperationID("")
+	for s.Operations < countAtMost {
+		page, err := core.Runtime.List(ctx, who, deed.Query{Effective: now, Before: before, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		for _, op := range page.Operations {
+			s.Operations++
+			s.Statuses[op.EffectiveStatus(now)]++
+		}
+		if before = page.Next; before == "" {
+			return nil
+		}
+	}
+	s.Partial = true
+	return nil
+}
+
+// oldestUncertain is the oldest of all the tenants.
+func oldestUncertain(ctx context.Context, core *daemon.Core, all []deed.Principal) (*deed.Operation, error) {
+	var oldest *deed.Operation
+	for _, who := range all {
+		op, err := core.OldestUncertain(ctx, who.Tenant)
+		if err != nil {
+			return nil, err
+		}
+		if op != nil && (oldest == nil || op.ID < oldest.ID) {
+			oldest = op
+		}
+	}
+	return oldest, nil
+}
+
 func summaryLines(s summary, now time.Time, at place) []string {
 	total := fmt.Sprint(s.Operations)
 	if s.Partial {
 		total += " newest counted, there are more"
 	}
-	rows := [][]string{{"ledger", s.Ledger}, {"size", size(s.Bytes)}, {"tenant", string(s.Tenant)}, {"operations", total}}
+	names := make([]string, 0, len(s.Tenants))
+	for _, tenant := range s.Tenants {
+		names = append(names, string(tenant))
+	}
+	rows := [][]string{{"ledger", s.Ledger}, {"size", size(s.Bytes)}, {"tenants", strings.Join(names, ", ")}, {"operations", total}}
 	for _, status := range deed.Statuses() {
 		if n := s.Statuses[status]; n > 0 {
 			rows = append(rows, []string{"  " + string(status), fmt.Sprint(n)})
