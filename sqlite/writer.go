@@ -252,7 +252,7 @@ func (w *writer) take() []*job {
 		w.mu.Unlock()
 	}
 	defer w.mu.Unlock()
-	n := min(len(w.queue), w.maxBatch)
+	n := w.batchSize()
 	batch := make([]*job, 0, n)
 	for _, j := range w.queue[:n] {
 		w.events -= j.events
@@ -265,6 +265,20 @@ func (w *writer) take() []*job {
 	}
 	w.queue = append(w.queue[:0:0], w.queue[n:]...)
 	return batch
+}
+
+// eventsAlone is how many times more events than requests share one commit when
+// nobody waits for it: the more of them, the fewer pages of their index are
+// written for each.
+const eventsAlone = 16
+
+// batchSize is the number of waiting jobs that go into the next commit. The
+// caller holds mu.
+func (w *writer) batchSize() int {
+	if w.urgent > 0 {
+		return min(len(w.queue), w.maxBatch)
+	}
+	return min(len(w.queue), eventsAlone*w.maxBatch)
 }
 
 // process commits the batch and answers it; false when the ledger could not
