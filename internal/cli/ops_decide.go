@@ -141,7 +141,10 @@ func (a *app) decide(ctx context.Context, at place, id string, apply func(*daemo
 // decided says where the operation stands, and of a commit what is recorded.
 func decided(op *deed.Operation, now time.Time, at place) []string {
 	text := string(op.ID) + " is " + standing(op, now)
-	if op.Status != deed.StatusCommitted {
+	switch {
+	case op.Status == deed.StatusExecuting && op.NoMoreAttempts:
+		return []string{text + "; the cancellation is noted: nothing more is tried, what was sent stands"}
+	case op.Status != deed.StatusCommitted:
 		return []string{text}
 	}
 	if ids := remoteIDs(op); len(ids) > 0 {
