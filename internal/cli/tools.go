@@ -76,6 +76,9 @@ func (a *app) toolRules(o mcpOptions, command []string) (*policy.Config, error) 
 		}
 		return config, nil
 	}
+	if o.config == "" && len(command) == 0 {
+		return nil, fail(exitUsage, "no server is named; nothing was started; write deed tools -- COMMAND..., or deed tools --config FILE")
+	}
 	config, _, err := a.mcpRules(o, command)
 	return config, err
 }

@@ -95,7 +95,7 @@ func (d *Daemon) Start(ctx context.Context) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", d.core.Config.Listen)
 	if err != nil {
-		return errors.Join(fmt.Errorf("listen on %s: %w; nothing was started; choose another address", d.core.Config.Listen, err), d.core.Close(ctx))
+		return errors.Join(fmt.Errorf("listen on %s: %w; nothing was started; choose another address: --listen, or listen: in the configuration", d.core.Config.Listen, err), d.core.Close(ctx))
 	}
 	d.listener = listener
 	d.keeper = startKeeper(d.core.Runtime, d.core.Clock, d.core.log)
