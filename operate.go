@@ -87,6 +87,9 @@ func (rt *Runtime) Resolve(ctx context.Context, who Principal, id OperationID, r
 		if res.Version != 0 && res.Version != op.Version {
 			return cause{}, fmt.Errorf("%s: %w: version %d was looked at, it is %d now", id, ErrVersion, res.Version, op.Version)
 		}
+		if op.State() == StateExecuting {
+			return cause{}, &RefusedError{Operation: op, Event: event, Hint: "an attempt is running and its process reports; wait for it, or cancel the operation so that no other attempt follows"}
+		}
 		if why := holderMayLive(op, rule, now); why != "" && !res.Force {
 			return cause{}, &RefusedError{Operation: op, Event: event, Hint: why}
 		}

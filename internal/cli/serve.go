@@ -15,7 +15,8 @@ func (a *app) serveCommand() *cobra.Command {
 	var file, ledger, listen string
 	c := &cobra.Command{
 		Use: "serve --config FILE", Short: "Serve the configured MCP servers over HTTP", Args: cobra.NoArgs,
-		Long: `Serves MCP at /mcp/{upstream} (Streamable HTTP), /healthz (the process is up) and
+		Long: `Serves MCP at /mcp/{upstream} (Streamable HTTP), the HTTP API under /v1 (described
+at /openapi.json), /healthz (the process is up) and
 /readyz (the ledger takes writes). Without auth.tokens it serves this machine
 only. SIGINT or SIGTERM end it: calls under way may finish first.`,
 		Example: "  deed serve --config deed.yaml\n  deed serve --config deed.yaml --listen 127.0.0.1:0",
