@@ -84,8 +84,80 @@ type Limit struct {
 
 // ProviderKeyRule declares that the provider honours a key of its own.
 type ProviderKeyRule struct {
-	// Retention is how long the provider remembers a key after its first use.
+	// Retention is how long the provider remembers a key after its first use;
+	// Margin is taken off it, so that a key is never presented too late.
 	Retention time.Duration
+	Margin    time.Duration
+	// Mint makes the key of an operation from 32 random bytes, in the
+	// provider's alphabet and length. Nil mints a UUIDv4.
+	Mint func(random [32]byte) string
+}
+
+// ApprovalRule says which calls a person must consent to, and how.
+type ApprovalRule struct {
+	// When reports whether this call needs consent; nil: every call does. A
+	// condition that cannot be evaluated reports true. It sees the arguments
+	// with the defaults of the tool's schema filled in.
+	When func(arguments []byte, principal Principal) bool
+	// Approvers are the actors who may decide; empty: whoever has the right to
+	// approve.
+	Approvers []Actor
+	// Quorum is how many of them must agree; 0 means 1.
+	Quorum int
+	// Expires is how long a proposal and its approval live; 0 means 24 h.
+	Expires time.Duration
+	// OnCall leaves the dispatch to the caller's next call; otherwise a gateway
+	// runs the frozen snapshot when it is approved.
+	OnCall bool
+	// Self lets whoever asked approve it.
+	Self bool
+}
+
+// SpendRule books the amount of a call in a budget before it is sent.
+type SpendRule struct {
+	Budget Budget
+	// Amount reads what a call costs from its arguments; the error is for
+	// people and refuses the call.
+	Amount func(arguments []byte) (Amount, error)
+	// Actual reads what it did cost from the upstream's answer; false when the
+	// answer does not say. Nil never says.
+	Actual func(result []byte) (Amount, bool)
+}
+
+// Budget is a limit on what operations may cost together.
+type Budget struct {
+	Name     string
+	Limit    Amount
+	Currency string
+	// Window is how far back bookings count; Calendar, when set ("day", "week",
+	// "month", UTC), counts from the last boundary instead.
+	Window   time.Duration
+	Calendar string
+	// Scope says whose operations share the limit: "tenant" (default), "actor",
+	// "tool" or "run" (meta "run").
+	Scope string
+}
+
+// Amount is an exact sum of money in millionths of the currency's unit.
+type Amount int64
+
+// Planting says what is written into a call before it is frozen, so that the
+// effect can be found again. It belongs to the snapshot, never to the
+// fingerprint.
+type Planting struct {
+	// Plant returns the arguments with the marks in them. It is pure.
+	Plant func(arguments []byte, marks Marks) ([]byte, error)
+	// ClientID makes the identity of the created resource from 32 bytes that
+	// are the operation's own, in the provider's alphabet; nil plants none.
+	ClientID func(own [32]byte) string
+}
+
+// Marks are what an operation can be recognised by at its provider.
+type Marks struct {
+	// Marker is an opaque text of 26 letters and digits.
+	Marker      string
+	ClientID    string
+	ProviderKey string
 }
 
 // AfterConflict says what becomes of refused content under a fresh model key.
@@ -119,6 +191,10 @@ type Rule struct {
 	Deny func(arguments []byte, principal Principal) string
 	// NeedsApproval, when it returns true, holds the operation for a person.
 	NeedsApproval func(arguments []byte, principal Principal) bool
+	// Approval, when set, says more than NeedsApproval, which it replaces.
+	Approval *ApprovalRule
+	// Spend books what a call costs; nil costs nothing.
+	Spend *SpendRule
 	// Conditions are the sources of Deny and NeedsApproval: functions cannot
 	// be compared, so these stand for them in Hash.
 	Conditions []string
@@ -126,6 +202,19 @@ type Rule struct {
 	ApprovalExpires time.Duration
 
 	ProviderKey *ProviderKeyRule
+	// Planting marks the calls so that look-ups find them; nil marks nothing.
+	Planting *Planting
+	// MaxProcessing is how long the provider may still work on a request that
+	// nobody waits for, as declared; 0: not declared, and absence never counts.
+	MaxProcessing time.Duration
+	// ReadLag is the worst time after which the look-up shows an effect.
+	ReadLag time.Duration
+	// GiveUp is how long look-ups go on before a person is asked; 0: no look-up
+	// is configured.
+	GiveUp time.Duration
+	// ReconcileInline lets a call that meets an uncertain operation wait for one
+	// look-up.
+	ReconcileInline bool
 
 	// TwinsExecuting lets an explicit key begin beside a live equal effect.
 	TwinsExecuting bool

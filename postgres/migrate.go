@@ -86,10 +86,12 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// readVersions returns 0 when there is no ledger yet.
+// readVersions returns 0 when there is no ledger yet. It looks into the catalog
+// itself: to_regclass answers from a cache that a transaction which waited for
+// another's migration still has from before.
 func readVersions(ctx context.Context, from querier) (version, oldest int64, err error) {
 	var there bool
-	if err := from.QueryRow(ctx, `SELECT to_regclass('deed_ledger') IS NOT NULL`).Scan(&there); err != nil || !there {
+	if err := from.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'deed_ledger' AND pg_table_is_visible(oid))`).Scan(&there); err != nil || !there {
 		return 0, 0, err
 	}
 	err = from.QueryRow(ctx, `SELECT version, min_reader FROM deed_ledger`).Scan(&version, &oldest)

@@ -59,8 +59,10 @@ type Core struct {
 
 	gate      *mcpgate.Gate
 	upstreams map[string]mcpgate.Upstream
+	path      string
 	log       func(string)
 	flush     func(context.Context) error
+	newer     sync.Once
 	// looks are what Open began and does not wait for.
 	looks sync.WaitGroup
 }
@@ -81,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{Config: o.Config, Ledger: ledger, Policy: o.Config.Policy(), Clock: clock, log: o.Log}
+	c := &Core{Config: o.Config, Ledger: ledger, Policy: o.Config.Policy(), Clock: clock, path: o.Ledger, log: o.Log}
 	if o.Transport != "" {
 		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
 	}
@@ -92,16 +94,21 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 		o.Log(exposed + "; run chmod 600 on it")
 	}
 	if o.Transport != "" {
-		c.looks.Go(func() { c.tellNewer(context.WithoutCancel(ctx), o.Ledger) })
+		c.looks.Go(func() { c.tellNewer(context.WithoutCancel(ctx)) })
 	}
 	return c, nil
 }
 
-// tellNewer tells whoever starts a gateway that it will refuse every mutation.
-// It may wait for the ledger's lock, which must not delay the gateway.
-func (c *Core) tellNewer(ctx context.Context, path string) {
+// ledgerIsNewer tells whoever runs the gateway that it refuses every mutation.
+func (c *Core) ledgerIsNewer() {
+	c.newer.Do(func() { c.log("ledger " + c.path + ": " + Newer) })
+}
+
+// tellNewer looks at the ledger's version as a gateway starts. It may wait for
+// the ledger's lock, which must not delay the gateway.
+func (c *Core) tellNewer(ctx context.Context) {
 	if newer, err := WrittenByNewer(ctx, c.Ledger); err == nil && newer {
-		c.log("ledger " + path + ": " + Newer)
+		c.ledgerIsNewer()
 	}
 }
 

@@ -98,7 +98,7 @@ func (d *Daemon) Start(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("listen on %s: %w; nothing was started; choose another address: --listen, or listen: in the configuration", d.core.Config.Listen, err), d.core.Close(ctx))
 	}
 	d.listener = listener
-	d.keeper = startKeeper(d.core.Runtime, d.core.Clock, d.core.log)
+	d.keeper = startKeeper(d.core.Runtime, d.core.Clock, d.core.log, d.core.ledgerIsNewer)
 	go func() {
 		defer close(d.done)
 		if err := d.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

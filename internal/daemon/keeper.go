@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -24,11 +25,13 @@ type keeper struct {
 	end     context.CancelFunc
 	clock   deed.Clock
 	problem func(string)
+	// newer tells, once, that a newer version has taken the ledger over.
+	newer func()
 }
 
-func startKeeper(rt *deed.Runtime, clock deed.Clock, problem func(string)) *keeper {
+func startKeeper(rt *deed.Runtime, clock deed.Clock, problem func(string), newer func()) *keeper {
 	ctx, end := context.WithCancel(context.Background())
-	k := &keeper{end: end, clock: clock, problem: problem}
+	k := &keeper{end: end, clock: clock, problem: problem, newer: newer}
 	k.every(ctx, recoverEvery, "recovery", rt.Recover)
 	k.every(ctx, trimEvery, "retention", rt.Trim)
 	return k
@@ -44,7 +47,10 @@ func (k *keeper) every(ctx context.Context, pause time.Duration, name string, pa
 			if ctx.Err() != nil {
 				return
 			}
-			if err != nil && !failing {
+			switch {
+			case errors.Is(err, deed.ErrLedgerVersion):
+				k.newer()
+			case err != nil && !failing:
 				k.problem(name + ": " + err.Error() + "; it is tried again")
 			}
 			failing = err != nil

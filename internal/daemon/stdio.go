@@ -44,7 +44,7 @@ func (c *Core) ServeStdio(ctx context.Context, o StdioOptions, in io.Reader, out
 		Name: o.Upstream, Upstream: up, Principal: o.Principal, Drain: o.Drain,
 		Guard: o.Chaos.disturb(c.gate, func() { close(crashed) }),
 	}
-	keeper := startKeeper(c.Runtime, c.Clock, c.log)
+	keeper := startKeeper(c.Runtime, c.Clock, c.log, c.ledgerIsNewer)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, in, out) }()
 	select {
