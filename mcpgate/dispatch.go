@@ -84,7 +84,7 @@ func (a *attempt) run(ctx context.Context) {
 	}
 	a.call.Session.Link.Send(ctx, &Exchange{
 		Message: m, Header: mirror(a.call.Header, a.tool.InputSchema, a.grant.Arguments), Event: a.event, Token: string(a.r.token),
-		Head: a.head, Done: func(r Reply) { a.replies <- r },
+		Head: a.head, Done: func(r Reply) { a.replies <- r }, Grant: a.grant,
 		Gate: func() (time.Time, error) { return time.Now().Add(a.grant.TimeToSend()), a.grant.MaySend() },
 	})
 	a.wait(ctx)
@@ -181,6 +181,8 @@ func (a *attempt) settle(ctx context.Context, reply Message, out deed.Outcome) {
 // classify reads a reply by the tables of package outcome.
 func (g *Gate) classify(tool deed.Tool, r Reply) deed.Outcome {
 	switch {
+	case r.Outcome != nil:
+		return *r.Outcome
 	case r.Delivery == Answered && (r.Message.Result != nil || r.Message.Error != nil):
 		return outcome.MCP(outcome.MCPAnswer{Result: r.Message.Result, Error: r.Message.Error, Status: r.Status, Header: r.Header}, g.outcomes(tool))
 	case r.Delivery == Answered && r.Status >= 300:

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/deed-run/deed"
 )
 
 // Link is one session with an upstream. Implementations are safe for concurrent use.
@@ -44,6 +46,8 @@ type Exchange struct {
 	Gate func() (until time.Time, err error)
 	// Token, when set, is the progress token (as JSON) whose notifications belong to Event.
 	Token string
+	// Grant, when set, is the permission that the message is sent under.
+	Grant *deed.Grant
 }
 
 // Event is one message, or one server-sent event, from the upstream.
@@ -82,6 +86,8 @@ type Reply struct {
 	Resumable bool
 	// Err says what happened when Delivery is not Answered, or when the answer was not JSON-RPC.
 	Err error
+	// Outcome, when set, is what a Local knows of its call; otherwise the answer is classified.
+	Outcome *deed.Outcome
 }
 
 // Errors of links; an Err of a Reply wraps one of them where it applies.
