@@ -43,7 +43,7 @@ var allowed = map[string]map[string]string{
 		"": "every mutating path passes the Runtime", "api": "speaks its wire types", "internal/canon": "strict JSON",
 	},
 	"internal/daemon": {
-		"": "wires", "internal/server": "wires", "api": "wires", "sqlite": "wires", "policy": "wires", "mcpgate": "wires", "telemetry": "wires", "outcome": "hands rules over",
+		"": "wires", "internal/server": "wires", "api": "wires", "sqlite": "wires", "postgres": "wires", "httpgate": "wires", "policy": "wires", "mcpgate": "wires", "telemetry": "wires", "outcome": "hands rules over",
 	},
 	"internal/cli": {
 		"": "operator verbs", "internal/daemon": "starts it", "internal/enroll": "init and uninit", "internal/canon": "hash",

@@ -94,7 +94,7 @@ func (a *app) examine(ctx context.Context, at place) []finding {
 	default:
 		findings = append(findings, ok("configuration", "%s is in order", at.config))
 	}
-	path, _, err := a.ledgerPath(at.ledger, config)
+	path, _, err := a.ledgerAt(at.ledger, config)
 	if err != nil {
 		findings = append(findings, ok("ledger", "%v", err).as(broken, ""))
 	} else {

@@ -19,23 +19,32 @@ import (
 // enoughSpace is the free space below which doctor warns.
 const enoughSpace = 256 << 20
 
-func (a *app) examineLedger(ctx context.Context, path string, config *policy.Config, at place) []finding {
+func (a *app) examineLedger(ctx context.Context, ledger daemon.Place, config *policy.Config, at place) []finding {
+	folder := filepath.Dir(string(ledger))
+	if !ledger.Database() {
+		_, err := os.Stat(string(ledger))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return []finding{ok("ledger", "%s is not there yet; it is made by the first deed mcp or deed serve", ledger), examineSpace(nearestFolder(string(ledger)))}
+		case err != nil:
+			return []finding{ok("ledger", "%v", err).as(broken, "make the file readable for this user, or name another with --ledger")}
+		}
+	}
+	core, err := daemon.Open(ctx, daemon.Options{Config: config, Ledger: ledger, Existing: true, Environ: a.Env})
 	var findings []finding
-	_, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return append(findings, ok("ledger", "%s is not there yet; it is made by the first deed mcp or deed serve", path), examineSpace(nearestFolder(path)))
+	case err != nil && ledger.Database():
+		return []finding{ok("ledger", "%v", err).as(broken, "make the database reachable, or name another with --ledger")}
 	case err != nil:
-		return append(findings, ok("ledger", "%v", err).as(broken, "make the file readable for this user, or name another with --ledger"))
-	}
-	core, err := daemon.Open(ctx, daemon.Options{Config: config, Ledger: path, Existing: true, Environ: a.Env})
-	if err != nil {
 		// A file that is no ledger is not to be changed, so its mode is its owner's.
-		return append(findings, unopened(err), examineSpace(filepath.Dir(path)))
+		return []finding{unopened(err), examineSpace(folder)}
+	case ledger.Database():
+		findings = []finding{examineVersion(ctx, core, ledger)}
+	default:
+		findings = []finding{examineVersion(ctx, core, ledger), examineMode(ledger), examineSpace(folder)}
 	}
-	findings = append(findings, examineVersion(ctx, core, path), examineMode(path), examineSpace(filepath.Dir(path)))
 	who := deed.Principal{Tenant: config.Tenant, Actor: "doctor", Rights: []deed.Right{deed.RightRead}}
-	findings = append(findings, examineClock(ctx, core, who), examineUncertain(ctx, core, path, who, at))
+	findings = append(findings, examineClock(ctx, core, who), examineUncertain(ctx, core, who, at))
 	a.closing(core, &err)
 	if err != nil {
 		findings = append(findings, ok("ledger", "closing: %v", err).as(broken, ""))
@@ -52,7 +61,7 @@ func unopened(err error) finding {
 	return ok("ledger", "%v", err).as(broken, "restore a copy, or name another with --ledger; delete nothing that you may want to prove")
 }
 
-func examineVersion(ctx context.Context, core *daemon.Core, path string) finding {
+func examineVersion(ctx context.Context, core *daemon.Core, path daemon.Place) finding {
 	switch newer, err := daemon.WrittenByNewer(ctx, core.Ledger); {
 	case newer:
 		return ok("ledger", "%s opens", path).as(broken, daemon.Newer)
@@ -62,9 +71,9 @@ func examineVersion(ctx context.Context, core *daemon.Core, path string) finding
 	return ok("ledger", "%s opens and takes writes", path)
 }
 
-func examineMode(path string) finding {
-	if exposed := daemon.Exposed(path); exposed != "" {
-		return ok("ledger mode", "%s", exposed).as(broken, "run chmod 600 "+shellWord(path))
+func examineMode(path daemon.Place) finding {
+	if exposed := path.Exposed(); exposed != "" {
+		return ok("ledger mode", "%s", exposed).as(broken, "run chmod 600 "+shellWord(string(path)))
 	}
 	return ok("ledger mode", "%s may be read by its owner only", path)
 }
@@ -106,8 +115,8 @@ func examineClock(ctx context.Context, core *daemon.Core, who deed.Principal) fi
 	return ok("clock", "%s, no record is from the future", now.UTC().Format(time.RFC3339))
 }
 
-func examineUncertain(ctx context.Context, core *daemon.Core, path string, who deed.Principal, at place) finding {
-	all, err := inTenants(ctx, path, who)
+func examineUncertain(ctx context.Context, core *daemon.Core, who deed.Principal, at place) finding {
+	all, err := inTenants(ctx, core, who)
 	var oldest *deed.Operation
 	if err == nil {
 		oldest, err = oldestUncertain(ctx, core, all)

@@ -67,7 +67,7 @@ func (a *app) mcp(ctx context.Context, o mcpOptions, command []string) error {
 	if err != nil {
 		return err
 	}
-	path, named, err := a.ledgerPath(o.ledger, config)
+	path, named, err := a.ledgerAt(o.ledger, config)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (a *app) decide(ctx context.Context, at place, id string, apply func(*daemo
 		return err
 	}
 	defer a.closing(core, &err)
-	if who, err = a.owner(ctx, at, core, who, deed.OperationID(id)); err != nil {
+	if who, err = owner(ctx, at, core, who, deed.OperationID(id)); err != nil {
 		return err
 	}
 	op, err := apply(core, who, deed.OperationID(id))

@@ -83,7 +83,7 @@ func (a *app) listOperations(ctx context.Context, at place, query deed.Query) (e
 		return err
 	}
 	defer a.closing(core, &err)
-	all, err := a.everyone(ctx, at, who)
+	all, err := everyone(ctx, at, core, who)
 	if err != nil {
 		return err
 	}

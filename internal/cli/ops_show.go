@@ -27,7 +27,7 @@ func (a *app) opsShowCommand() *cobra.Command {
 				return err
 			}
 			defer a.closing(core, &err)
-			if who, err = a.owner(ctx, at, core, who, deed.OperationID(args[0])); err != nil {
+			if who, err = owner(ctx, at, core, who, deed.OperationID(args[0])); err != nil {
 				return err
 			}
 			op, err := core.Runtime.Get(ctx, who, deed.OperationID(args[0]))

@@ -28,7 +28,7 @@ type place struct {
 
 func (p *place) flags(c *cobra.Command) {
 	c.Flags().StringVar(&p.config, "config", "", "configuration `file`")
-	c.Flags().StringVar(&p.ledger, "ledger", "", "ledger `file` (see deed help ledger)")
+	c.Flags().StringVar(&p.ledger, "ledger", "", "ledger `file` or postgres:// address (see deed help ledger)")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	_ = c.MarkFlagFilename("ledger", "db")
 }
@@ -42,7 +42,7 @@ func (p *place) operatorFlags(c *cobra.Command) {
 // repeated writes the flags that lead to the same ledger again.
 func (p place) repeated() string {
 	var flags []string
-	for _, f := range [][2]string{{"--config", p.config}, {"--ledger", p.ledger}, {"--tenant", p.tenant}} {
+	for _, f := range [][2]string{{"--config", p.config}, {"--ledger", daemon.Place(p.ledger).Flag()}, {"--tenant", p.tenant}} {
 		if f[1] != "" {
 			flags = append(flags, f[0]+" "+shellWord(f[1]))
 		}
@@ -71,19 +71,19 @@ func (a *app) rules(file string, bare policy.BareOptions) (*policy.Config, error
 	return config, nil
 }
 
-// ledgerPath says which file is the ledger, and whether anybody named it.
-func (a *app) ledgerPath(flag string, config *policy.Config) (path string, named bool, err error) {
-	switch {
-	case flag != "":
-		return flag, true, nil
-	case config.Ledger.Path != "":
-		return config.Ledger.Path, true, nil
+// ledgerAt says where the ledger is, and whether anybody named it.
+func (a *app) ledgerAt(flag string, config *policy.Config) (at daemon.Place, named bool, err error) {
+	if flag != "" {
+		return daemon.Place(flag), true, nil
 	}
-	path, err = a.surroundings().DefaultLedger()
+	if at = daemon.ConfiguredLedger(config); at != "" {
+		return at, true, nil
+	}
+	path, err := a.surroundings().DefaultLedger()
 	if err != nil {
 		return "", false, &failure{code: exitUsage, err: err}
 	}
-	return path, false, nil
+	return daemon.Place(path), false, nil
 }
 
 // ledgerAbout tells whoever starts a gateway which ledger it uses.
@@ -95,11 +95,11 @@ type ledgerAbout struct {
 
 // ledgerNote looks before the ledger is opened. A ledger that is lost, or not
 // the one meant, looks like a new one: that must not pass in silence.
-func ledgerNote(path string) ledgerAbout {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return ledgerAbout{text: "made a new ledger, " + path + ": no earlier action is known here", made: true}
+func ledgerNote(at daemon.Place) ledgerAbout {
+	if _, err := os.Stat(string(at)); errors.Is(err, fs.ErrNotExist) && !at.Database() {
+		return ledgerAbout{text: "made a new ledger, " + at.String() + ": no earlier action is known here", made: true}
 	}
-	return ledgerAbout{text: "the ledger is " + path}
+	return ledgerAbout{text: "the ledger is " + at.String()}
 }
 
 // operator opens the ledger for somebody who looks or decides, beside the
@@ -112,7 +112,7 @@ func (a *app) operator(ctx context.Context, p place) (*daemon.Core, deed.Princip
 	if err != nil {
 		return nil, deed.Principal{}, err
 	}
-	path, _, err := a.ledgerPath(p.ledger, config)
+	path, _, err := a.ledgerAt(p.ledger, config)
 	if err != nil {
 		return nil, deed.Principal{}, err
 	}
@@ -132,23 +132,15 @@ func (a *app) operator(ctx context.Context, p place) (*daemon.Core, deed.Princip
 
 // everyone is the operator in each tenant that the command covers: the named
 // one, or else that of the configuration and all that have operations.
-func (a *app) everyone(ctx context.Context, at place, who deed.Principal) ([]deed.Principal, error) {
+func everyone(ctx context.Context, at place, core *daemon.Core, who deed.Principal) ([]deed.Principal, error) {
 	if at.tenant != "" {
 		return []deed.Principal{who}, nil
 	}
-	config, err := a.rules(at.config, policy.BareOptions{})
-	if err != nil {
-		return nil, err
-	}
-	path, _, err := a.ledgerPath(at.ledger, config)
-	if err != nil {
-		return nil, err
-	}
-	return inTenants(ctx, path, who)
+	return inTenants(ctx, core, who)
 }
 
-func inTenants(ctx context.Context, path string, who deed.Principal) ([]deed.Principal, error) {
-	tenants, err := daemon.Tenants(ctx, path)
+func inTenants(ctx context.Context, core *daemon.Core, who deed.Principal) ([]deed.Principal, error) {
+	tenants, err := core.Ledger.Tenants(ctx)
 	if err != nil {
 		return nil, &failure{code: exitUnavailable, err: err}
 	}
@@ -165,8 +157,8 @@ func inTenants(ctx context.Context, path string, who deed.Principal) ([]deed.Pri
 
 // owner is the operator in the tenant that has the operation. One that none has
 // is looked for in the operator's own, which says so.
-func (a *app) owner(ctx context.Context, at place, core *daemon.Core, who deed.Principal, id deed.OperationID) (deed.Principal, error) {
-	all, err := a.everyone(ctx, at, who)
+func owner(ctx context.Context, at place, core *daemon.Core, who deed.Principal, id deed.OperationID) (deed.Principal, error) {
+	all, err := everyone(ctx, at, core, who)
 	if err != nil {
 		return who, err
 	}

@@ -67,11 +67,13 @@ func exitCodesTopic() *cobra.Command {
 }
 
 func ledgerTopic() *cobra.Command {
-	return &cobra.Command{Use: "ledger", Short: "Where the ledger is", Long: `The ledger is one SQLite file, readable by its owner only. Any number of deed
-processes may share it. It is found in this order:
+	return &cobra.Command{Use: "ledger", Short: "Where the ledger is", Long: `The ledger is one SQLite file, readable by its owner only, that any number of
+deed processes on one machine may share; or a PostgreSQL database for gateways
+on many machines. It is found in this order:
 
-  --ledger FILE
-  ledger: sqlite:FILE in the file named by --config, relative to that file
+  --ledger FILE, or --ledger postgres://USER@HOST:5432/DATABASE
+  ledger: sqlite:FILE or ledger: postgres://... in the file named by --config;
+  a FILE is relative to that file
   $XDG_STATE_HOME/deed/ledger.db when that variable is set (not on Windows)
   ~/.local/state/deed/ledger.db, on macOS ~/Library/Application
   Support/deed/ledger.db, on Windows %LocalAppData%\deed\ledger.db

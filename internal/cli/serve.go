@@ -28,7 +28,7 @@ only. SIGINT or SIGTERM end it: calls under way may finish first.`,
 			if listen != "" {
 				config.Listen = listen
 			}
-			path, _, err := a.ledgerPath(ledger, config)
+			path, _, err := a.ledgerAt(ledger, config)
 			if err != nil {
 				return err
 			}
@@ -39,7 +39,7 @@ only. SIGINT or SIGTERM end it: calls under way may finish first.`,
 		}),
 	}
 	c.Flags().StringVar(&file, "config", "", "configuration `file`")
-	c.Flags().StringVar(&ledger, "ledger", "", "ledger `file` (see deed help ledger)")
+	c.Flags().StringVar(&ledger, "ledger", "", "ledger `file` or postgres:// address (see deed help ledger)")
 	c.Flags().StringVar(&listen, "listen", "", "`address` in place of the configured one; port 0 takes a free one")
 	_ = c.MarkFlagRequired("config")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")

@@ -40,7 +40,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			path, _, err := a.ledgerPath(at.ledger, config)
+			path, _, err := a.ledgerAt(at.ledger, config)
 			if err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ func (a *app) statusCommand() *cobra.Command {
 				return err
 			}
 			defer a.closing(core, &err)
-			all, err := a.everyone(ctx, at, who)
+			all, err := everyone(ctx, at, core, who)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s.Ledger, s.Bytes = path, ledgerBytes(path)
+			s.Ledger, s.Bytes = path.String(), ledgerBytes(string(path))
 			// A ledger that cannot be written just now was still read above.
 			s.Newer, _ = daemon.WrittenByNewer(ctx, core.Ledger)
 			if a.json {

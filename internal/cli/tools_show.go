@@ -46,11 +46,11 @@ func (a *app) standings(ctx context.Context, config *policy.Config, o mcpOptions
 	for _, v := range advice {
 		list = append(list, toolStanding{Advice: v, Guarantee: guaranteeWords(v.Guarantee)})
 	}
-	path, named, err := a.ledgerPath(o.ledger, config)
+	path, named, err := a.ledgerAt(o.ledger, config)
 	if err != nil && o.ledger == "" {
 		return list, nil
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && (!named || o.ledger == "") {
+	if _, err := os.Stat(string(path)); errors.Is(err, fs.ErrNotExist) && !path.Database() && (!named || o.ledger == "") {
 		return list, nil
 	}
 	core, err := daemon.Open(ctx, daemon.Options{Config: config, Ledger: path, Existing: true, Environ: a.Env, Log: a.note})

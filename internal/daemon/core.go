@@ -21,8 +21,8 @@ import (
 // Options say what to wire. Config and Ledger are required.
 type Options struct {
 	Config *policy.Config
-	// Ledger is the path of the file.
-	Ledger string
+	// Ledger is where it is.
+	Ledger Place
 	// Existing refuses a ledger that is not there, rather than making one.
 	Existing bool
 	// Environ is the environment as NAME=value: children inherit it.
@@ -59,7 +59,7 @@ type Core struct {
 
 	gate      *mcpgate.Gate
 	upstreams map[string]mcpgate.Upstream
-	path      string
+	place     Place
 	log       func(string)
 	flush     func(context.Context) error
 	newer     sync.Once
@@ -83,14 +83,14 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{Config: o.Config, Ledger: ledger, Policy: o.Config.Policy(), Clock: clock, path: o.Ledger, log: o.Log}
+	c := &Core{Config: o.Config, Ledger: ledger, Policy: o.Config.Policy(), Clock: clock, place: o.Ledger, log: o.Log}
 	if o.Transport != "" {
 		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
 	}
 	if err := c.wire(ctx, o); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
-	if exposed := Exposed(o.Ledger); exposed != "" {
+	if exposed := o.Ledger.Exposed(); exposed != "" {
 		o.Log(exposed + "; run chmod 600 on it")
 	}
 	if o.Transport != "" {
@@ -101,7 +101,7 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 
 // ledgerIsNewer tells whoever runs the gateway that it refuses every mutation.
 func (c *Core) ledgerIsNewer() {
-	c.newer.Do(func() { c.log("ledger " + c.path + ": " + Newer) })
+	c.newer.Do(func() { c.log("ledger " + c.place.String() + ": " + Newer) })
 }
 
 // tellNewer looks at the ledger's version as a gateway starts. It may wait for

@@ -55,7 +55,7 @@ func configuration(t *testing.T, dir string, more map[string]any) *policy.Config
 
 func boot(t *testing.T, config *policy.Config) *daemon.Daemon {
 	t.Helper()
-	d, err := daemon.New(t.Context(), daemon.Options{Config: config, Ledger: config.Ledger.Path, Environ: os.Environ(), Log: func(text string) { t.Log(text) }})
+	d, err := daemon.New(t.Context(), daemon.Options{Config: config, Ledger: daemon.Place(config.Ledger.Path), Environ: os.Environ(), Log: func(text string) { t.Log(text) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestDaemonRefusesToStart(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			config := configuration(t, t.TempDir(), nil)
 			c.change(config)
-			_, err := daemon.New(t.Context(), daemon.Options{Config: config, Ledger: config.Ledger.Path})
+			_, err := daemon.New(t.Context(), daemon.Options{Config: config, Ledger: daemon.Place(config.Ledger.Path)})
 			var refused *daemon.ConfigError
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)

@@ -9,21 +9,36 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/postgres"
 	"github.com/deed-run/deed/sqlite"
 )
 
 // Ledger is an open ledger. Close it after everything that uses it.
 type Ledger interface {
 	deed.Store
+	// Tenants lists those that have operations, for operators.
+	Tenants(ctx context.Context) ([]deed.Tenant, error)
 	Close() error
 }
 
-// openLedger opens the file at path. A ledger that is only looked at must be
-// there already; one that a gateway writes is made, with its folder.
-func openLedger(ctx context.Context, path string, clock deed.Clock, existing bool) (Ledger, error) {
+// openLedger opens the ledger. A file that is only looked at must be there
+// already; one that a gateway writes is made, with its folder. A database keeps
+// its own time: clock is nil for the machine's.
+func openLedger(ctx context.Context, at Place, clock deed.Clock, existing bool) (Ledger, error) {
+	if at.Database() {
+		options := postgres.Options{}
+		if _, usual := clock.(deed.SystemClock); !usual {
+			options.Clock = clock
+		}
+		store, err := postgres.Open(ctx, string(at), options)
+		if err != nil {
+			return nil, err
+		}
+		return store, nil
+	}
+	path := string(at)
 	if existing {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("ledger %s: %w: there is no such file; nothing was done; name another with --ledger, or run deed mcp or deed serve first", path, deed.ErrUnavailable)
@@ -36,16 +51,6 @@ func openLedger(ctx context.Context, path string, clock deed.Clock, existing boo
 		return nil, err
 	}
 	return store, nil
-}
-
-// Exposed says in how far others than its owner may read a ledger, or "".
-// Windows keeps no such mode.
-func Exposed(path string) string {
-	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s has mode %04o: others may read arguments and results", path, info.Mode().Perm())
 }
 
 // Newer is what there is to say of a ledger that a newer version wrote.

@@ -1,0 +1,66 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/deed-run/deed/policy"
+)
+
+// Place is where a ledger is: the path of an SQLite file, or the address of a
+// PostgreSQL database. An address may hold a password: print the Place, never
+// its text.
+type Place string
+
+// Database reports whether the ledger is a database that many machines share.
+func (p Place) Database() bool {
+	return strings.HasPrefix(string(p), "postgres://") || strings.HasPrefix(string(p), "postgresql://")
+}
+
+// String names the ledger without user, password and settings.
+func (p Place) String() string {
+	if !p.Database() {
+		return string(p)
+	}
+	u, err := url.Parse(string(p))
+	if err != nil {
+		return "postgres (its address cannot be read)"
+	}
+	return "postgres://" + u.Host + u.EscapedPath()
+}
+
+// Flag is the text by which a command finds the ledger again, without the
+// password of an address.
+func (p Place) Flag() string {
+	if !p.Database() {
+		return string(p)
+	}
+	u, err := url.Parse(string(p))
+	if err != nil || u.User == nil {
+		return p.String()
+	}
+	u.User = url.User(u.User.Username())
+	return u.String()
+}
+
+// Exposed says in how far others than its owner may read a ledger file, or "".
+// Windows keeps no such mode, and a database has rules of its own.
+func (p Place) Exposed() string {
+	if p.Database() || runtime.GOOS == "windows" {
+		return ""
+	}
+	info, err := os.Stat(string(p))
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has mode %04o: others may read arguments and results", p, info.Mode().Perm())
+}
+
+// ConfiguredLedger is the ledger that a configuration names, empty when it
+// names none.
+func ConfiguredLedger(config *policy.Config) Place { return Place(config.Ledger.Path) }
