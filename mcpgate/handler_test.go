@@ -112,7 +112,7 @@ func TestAnHTTPClientHasASessionWithAStdioServer(t *testing.T) {
 func TestStatelessClientsShareAStdioServer(t *testing.T) {
 	command, log := hostile(t)
 	url := serveHTTP(t, mcpgate.HTTPOptions{Upstreams: map[string]mcpgate.Upstream{"hostile": command}, Local: tester}) + "/mcp/hostile"
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"p","io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"p","together":8,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
 	results := make(chan response, 8)
 	for range cap(results) {
 		go func() {

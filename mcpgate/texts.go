@@ -80,7 +80,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 func (s situation) remote() string {
 	if op := s.answer.Operation; op != nil && op.Receipt() != nil {
 		if id := op.Receipt().RemoteID; id != "" {
-			return plain(id, 60)
+			return plain(strings.Trim(id, "<>"), 60) // a Message-ID, which is no tag
 		}
 		return "no id known"
 	}

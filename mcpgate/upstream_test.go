@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -63,6 +62,8 @@ type upstreamMessage struct {
 		Arguments json.RawMessage `json:"arguments"`
 		Meta      struct {
 			Token json.RawMessage `json:"progressToken"`
+			// Together is how many slow calls are waited for before any of them is answered.
+			Together int `json:"together"`
 		} `json:"_meta"`
 	} `json:"params"`
 	Result json.RawMessage `json:"result"`
@@ -76,6 +77,7 @@ func hostileUpstream(log string) {
 	out := func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	reply := func(id json.RawMessage, result string) { out(`{"result":%s,"id":%s,"jsonrpc":"2.0"}`, result, id) }
 	var asked json.RawMessage
+	var slow []json.RawMessage
 	scanner := bufio.NewScanner(os.Stdin)
 	scanner.Buffer(nil, 64<<20)
 	for scanner.Scan() {
@@ -93,7 +95,7 @@ func hostileUpstream(log string) {
 		case "tools/list":
 			reply(m.ID, hostileTools)
 		case "tools/call":
-			hostileCall(m, line, reply, out, &asked)
+			hostileCall(m, line, reply, out, &asked, &slow)
 		case "":
 			if string(m.ID) == `"server-1"` {
 				reply(asked, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, m.Result))
@@ -106,7 +108,7 @@ func hostileUpstream(log string) {
 	}
 }
 
-func hostileCall(m upstreamMessage, line string, reply func(json.RawMessage, string), out func(string, ...any), asked *json.RawMessage) {
+func hostileCall(m upstreamMessage, line string, reply func(json.RawMessage, string), out func(string, ...any), asked *json.RawMessage, slow *[]json.RawMessage) {
 	switch m.Params.Name {
 	case "exit":
 		os.Exit(3)
@@ -119,8 +121,14 @@ func hostileCall(m upstreamMessage, line string, reply func(json.RawMessage, str
 		out(`{"jsonrpc":"2.0","id":"server-1","method":"sampling/createMessage","params":{"n":9007199254740993}}`)
 	case "slow":
 		out(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, m.Params.Meta.Token)
-		time.Sleep(50 * time.Millisecond)
-		reply(m.ID, `{"content":[{"type":"text","text":"slow done"}]}`)
+		*slow = append(*slow, m.ID)
+		if len(*slow) < max(m.Params.Meta.Together, 1) {
+			return
+		}
+		for _, id := range *slow {
+			reply(id, `{"content":[{"type":"text","text":"slow done"}]}`)
+		}
+		*slow = nil
 	case "refuse":
 		out(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"Invalid arguments for tool refuse: n is required","data":{"x":1.0}}}`, m.ID)
 	case "crash-error":
