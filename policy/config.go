@@ -31,15 +31,6 @@ type Config struct {
 	Revision string
 }
 
-// Ledger says where operations are kept.
-type Ledger struct {
-	// Driver is "sqlite".
-	Driver string
-	// Path is the absolute path of the file, or empty when the file names no
-	// ledger.
-	Path string
-}
-
 // Auth lists who may connect.
 type Auth struct{ Tokens []Token }
 

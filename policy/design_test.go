@@ -3,6 +3,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -140,5 +141,18 @@ upstreams: {a: {command: [x], account: live}}
 	}
 	if s := config.ToolSettings("a/create"); !s.AddKeyArgument || s.OwnKeyArgument != "client_id" {
 		t.Errorf("the creation tool's settings: %+v", s)
+	}
+}
+
+func TestAPostgreSQLLedgerKeepsItsPasswordToItself(t *testing.T) {
+	config := parse(t, "ledger: postgres://deed:${CRM_TOKEN}@db.example/deed?sslmode=require")
+	if config.Ledger.Driver != policy.LedgerPostgres || config.Ledger.URL.Text != "postgres://deed:t0p-secret@db.example/deed?sslmode=require" {
+		t.Errorf("ledger %+v", config.Ledger)
+	}
+	if text := fmt.Sprintf("%v %+v %#v", config.Ledger, config, config.Ledger); strings.Contains(text, "t0p-secret") {
+		t.Errorf("printing shows the password: %s", text)
+	}
+	if diff := cmp.Diff([]string{config.Ledger.URL.Text, "t0p-secret"}, config.Secrets()); diff != "" {
+		t.Errorf("secrets differ (-want +got):\n%s", diff)
 	}
 }

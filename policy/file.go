@@ -47,29 +47,6 @@ func fileKeys() []key[fileReader] {
 	}
 }
 
-func (d *decoder) ledger(at place, config *Config) {
-	text, ok := d.expanded(at)
-	if !ok {
-		return
-	}
-	const remedy = "write sqlite: and the path of a file, such as sqlite:deed.db"
-	driver, path, found := strings.Cut(text.Text, ":")
-	switch {
-	case driver == "postgres" || driver == "postgresql":
-		d.refuse(at, "a "+driver+": ledger "+notInThisVersion, remedy)
-	case !found || driver != "sqlite":
-		d.refuse(at, "names no known kind of ledger", remedy)
-	case strings.HasPrefix(path, "//"):
-		d.refuse(at, "is a URL where a path must stand", remedy)
-	case path == "" || strings.HasSuffix(path, "/"):
-		d.refuse(at, "names no file", remedy)
-	case strings.ContainsAny(path, "?#"):
-		d.refuse(at, "holds options after the path, and there are none", remedy)
-	default:
-		config.Ledger = Ledger{Driver: driver, Path: under(config.Folder, path)}
-	}
-}
-
 // under makes a path of the file absolute.
 func under(folder, path string) string {
 	if filepath.IsAbs(path) {

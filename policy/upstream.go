@@ -216,6 +216,10 @@ func (c *Config) Secrets() []string {
 			}
 		}
 	}
+	add(c.Ledger.URL)
+	if u, err := url.Parse(c.Ledger.URL.Text); err == nil && c.Ledger.URL.Secret && u.User != nil && passwordOf(u.User) != "" {
+		found[passwordOf(u.User)] = true
+	}
 	for _, up := range c.Upstreams {
 		add(up.Command...)
 		add(slices.Collect(maps.Values(up.Env))...)

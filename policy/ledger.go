@@ -1,0 +1,89 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Kinds of ledgers.
+const (
+	LedgerSQLite   = "sqlite"
+	LedgerPostgres = "postgres"
+)
+
+// Ledger says where operations are kept.
+type Ledger struct {
+	// Driver is [LedgerSQLite] or [LedgerPostgres], and empty when the file names
+	// no ledger.
+	Driver string
+	// Path is the absolute path of the file of SQLite.
+	Path string
+	// URL is the address of PostgreSQL.
+	URL Value
+}
+
+const ledgerRemedy = "write sqlite: and the path of a file, such as sqlite:deed.db, or postgres://user:${PASSWORD}@host/database"
+
+func (d *decoder) ledger(at place, config *Config) {
+	text, ok := d.expanded(at)
+	if !ok {
+		return
+	}
+	driver, path, found := strings.Cut(text.Text, ":")
+	switch {
+	case found && (driver == "postgres" || driver == "postgresql"):
+		d.postgres(at, text, config)
+	case !found || driver != LedgerSQLite:
+		d.refuse(at, "names no known kind of ledger", ledgerRemedy)
+	case strings.HasPrefix(path, "//"):
+		d.refuse(at, "is a URL where a path must stand", ledgerRemedy)
+	case path == "" || strings.HasSuffix(path, "/"):
+		d.refuse(at, "names no file", ledgerRemedy)
+	case strings.ContainsAny(path, "?#"):
+		d.refuse(at, "holds options after the path, and there are none", ledgerRemedy)
+	default:
+		config.Ledger = Ledger{Driver: LedgerSQLite, Path: under(config.Folder, path)}
+	}
+}
+
+func (d *decoder) postgres(at place, text Value, config *Config) {
+	// What url.Parse complains about may be the password.
+	u, err := url.Parse(text.Text)
+	switch {
+	case err != nil:
+		d.refuse(at, "is no URL of PostgreSQL", "write postgres://user:${PASSWORD}@host:5432/database, with % escapes for signs in user and password")
+	case u.Host == "" && u.Query().Get("host") == "":
+		d.refuse(at, "names no host", "write postgres://user:${PASSWORD}@host:5432/database, or ?host=/folder/of/socket behind the database")
+	case strings.Trim(u.Path, "/") == "":
+		d.refuse(at, "names no database", "write its name behind the host: postgres://host/database")
+	case u.Fragment != "":
+		d.refuse(at, "holds a #", "write %23 for the sign itself")
+	case writtenPassword(text.Source):
+		d.refuse(at, "holds a password, which would be shown with it", "write ${VAR} in its place and set the variable")
+	default:
+		config.Ledger = Ledger{Driver: LedgerPostgres, URL: text}
+	}
+}
+
+func passwordOf(user *url.Userinfo) string {
+	password, _ := user.Password()
+	return password
+}
+
+// writtenPassword reports whether the password of a URL was written out where a
+// variable should stand.
+func writtenPassword(source string) bool {
+	_, rest, _ := strings.Cut(source, "://")
+	authority, query, _ := strings.Cut(rest, "/")
+	if _, password, found := strings.Cut(query, "password="); found && !strings.HasPrefix(password, "${") {
+		return true
+	}
+	i := strings.LastIndexByte(authority, '@')
+	if i < 0 {
+		return false
+	}
+	_, password, _ := strings.Cut(authority[:i], ":")
+	return password != "" && !strings.Contains(password, "${")
+}
