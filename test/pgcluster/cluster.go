@@ -1,0 +1,196 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package pgcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// BinariesVariable names the folder of PostgreSQL's programs where it is not
+// that of Debian's package postgresql-15.
+const BinariesVariable = "DEED_POSTGRES_BIN"
+
+const debianBinaries = "/usr/lib/postgresql/15/bin"
+
+// User owns the clusters' databases.
+const User = "deed"
+
+// Cluster is a server with its data in a folder of its own.
+type Cluster struct {
+	// Folder holds the data, the socket and the log.
+	Folder string
+	// Port is that of the socket and of 127.0.0.1.
+	Port int
+}
+
+// Memory is a folder in memory, if the system has one, for tests whose point
+// is not the disk; otherwise that for temporary files.
+func Memory() string {
+	const shared = "/dev/shm"
+	if info, err := os.Stat(shared); err == nil && info.IsDir() {
+		return shared
+	}
+	return os.TempDir()
+}
+
+// Start makes a cluster in a new folder below within and starts it, with
+// settings such as "max_wal_size=4GB". Its commits wait for what is below that
+// folder. Stop it.
+func Start(within string, settings ...string) (*Cluster, error) {
+	c, err := reserve(within)
+	if err != nil {
+		return nil, err
+	}
+	err = c.command("initdb", "-D", c.data(), "-U", User, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions")
+	if err == nil {
+		err = c.configure(settings)
+	}
+	if err == nil {
+		err = c.Up()
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+func reserve(within string) (*Cluster, error) {
+	folder, err := os.MkdirTemp(within, "deed-pg-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for a cluster: %w", err)
+	}
+	c := &Cluster{Folder: folder}
+	if err := c.prepare(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	return c, nil
+}
+
+func (c *Cluster) prepare() error {
+	if err := os.Chmod(c.Folder, 0o755); err != nil {
+		return err
+	}
+	if uid, gid, other := owner(); other {
+		if err := os.Chown(c.Folder, uid, gid); err != nil {
+			return err
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	c.Port = listener.Addr().(*net.TCPAddr).Port
+	return listener.Close()
+}
+
+// configure adds settings, each over those before it.
+func (c *Cluster) configure(settings []string) error {
+	lines := append([]string{
+		"unix_socket_directories='" + c.Folder + "'", "port=" + strconv.Itoa(c.Port), "listen_addresses='127.0.0.1'",
+		"max_connections=200", "fsync=on", "synchronous_commit=on",
+	}, settings...)
+	file, err := os.OpenFile(filepath.Join(c.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(strings.Join(lines, "\n") + "\n")
+	return errors.Join(err, file.Close())
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.Folder, "data") }
+
+// Up starts a server that is down, and waits until it accepts connections.
+func (c *Cluster) Up() error {
+	return c.command("pg_ctl", "-D", c.data(), "-l", filepath.Join(c.Folder, "log"), "-w", "-t", "120", "start")
+}
+
+// Down stops the server at once, without a shutdown checkpoint.
+func (c *Cluster) Down() error {
+	return c.command("pg_ctl", "-D", c.data(), "-m", "immediate", "-w", "-t", "120", "stop")
+}
+
+// Stop ends the server, however it stands, and removes its folder.
+func (c *Cluster) Stop() error {
+	if _, err := os.Stat(filepath.Join(c.data(), "postmaster.pid")); err == nil {
+		// It may have been killed; then there is nothing to stop.
+		_ = c.Down()
+	}
+	return os.RemoveAll(c.Folder)
+}
+
+// command runs one of PostgreSQL's programs as the user that may.
+func (c *Cluster) command(program string, args ...string) error {
+	folder := os.Getenv(BinariesVariable)
+	if folder == "" {
+		folder = debianBinaries
+	}
+	cmd := exec.Command(filepath.Join(folder, program), args...)
+	asOwner(cmd)
+	cmd.Dir = c.Folder
+	said, err := os.Create(filepath.Join(c.Folder, program+".out"))
+	if err != nil {
+		return err
+	}
+	defer said.Close()
+	// A file and no pipe: the server keeps what it inherits open.
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Run(); err != nil {
+		text, _ := os.ReadFile(said.Name())
+		log, _ := os.ReadFile(filepath.Join(c.Folder, "log"))
+		return fmt.Errorf("%s of PostgreSQL 15 (Debian package postgresql-15; $%s names another folder): %w\n%s\n%s",
+			program, BinariesVariable, err, text, log[max(0, len(log)-4096):])
+	}
+	return nil
+}
+
+// Address is the connection string of a database over the socket, with
+// further parameters in pairs.
+func (c *Cluster) Address(database string, parameters ...string) string {
+	return Address([]*Cluster{c}, database, parameters...)
+}
+
+// Address is the connection string of a database on any of several clusters,
+// tried in their order.
+func Address(clusters []*Cluster, database string, parameters ...string) string {
+	var hosts, ports []string
+	for _, c := range clusters {
+		hosts, ports = append(hosts, c.Folder), append(ports, strconv.Itoa(c.Port))
+	}
+	values := url.Values{"host": {strings.Join(hosts, ",")}, "port": {strings.Join(ports, ",")}, "user": {User}, "dbname": {database}}
+	for i := 0; i+1 < len(parameters); i += 2 {
+		values.Set(parameters[i], parameters[i+1])
+	}
+	return "postgres:///?" + values.Encode()
+}
+
+// Exec runs SQL on a database, within a minute.
+func (c *Cluster) Exec(ctx context.Context, database, sql string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.Address(database))
+	if err != nil {
+		return err
+	}
+	_, err = conn.PgConn().Exec(ctx, sql).ReadAll()
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// Database makes an empty database and returns its connection string.
+func (c *Cluster) Database(ctx context.Context, name string, parameters ...string) (string, error) {
+	if err := c.Exec(ctx, "postgres", `CREATE DATABASE `+pgx.Identifier{name}.Sanitize()); err != nil {
+		return "", fmt.Errorf("making the database %s: %w", name, err)
+	}
+	return c.Address(name, parameters...), nil
+}
