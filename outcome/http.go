@@ -22,24 +22,6 @@ func Lost(unsent bool, text string) deed.Outcome {
 	return unknown(text)
 }
 
-// HTTP classifies a whole HTTP answer where no rule of the tool says otherwise. Redirects are never followed, because Go turns a POST into
-// a GET, and prove nothing.
-func HTTP(status int, h http.Header) deed.Outcome {
-	refused := deed.Outcome{Kind: deed.OutcomeRefused, Reason: deed.ReasonRefused, Final: true, Message: "HTTP " + strconv.Itoa(status)}
-	switch status {
-	case 400, 401, 403, 405, 406, 411, 413, 414, 415, 417, 422, 428, 431:
-		return refused
-	case http.StatusTooManyRequests:
-		refused.Final = false
-		refused.RetryAfter = RetryAfter(h)
-		return refused
-	}
-	if status >= 200 && status < 300 {
-		return deed.Outcome{Kind: deed.OutcomeSuccess}
-	}
-	return unknown("HTTP " + strconv.Itoa(status))
-}
-
 // HTTPAnswer is a whole HTTP answer that is no JSON-RPC.
 type HTTPAnswer struct {
 	Status int
