@@ -28,6 +28,7 @@ var allowed = map[string]map[string]string{
 	"storetest": {"": "the contract that drivers are tested against"},
 	"policy":    {"": "fills the domain's Rule", "internal/canon": "explains fingerprints and checks their rules at load"},
 	"telemetry": {"": "an Observer of the domain"},
+	"reconcile": {"": "Reconcilers of the domain", "outcome": "classifies what look-ups are answered"},
 	"outcome":   {"": "its verdicts are words of the domain"},
 	"mcpgate": {
 		"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer",
@@ -126,7 +127,7 @@ func TestEmbeddersGetOnlyTheStandardLibrary(t *testing.T) {
 // decisionFiles hold pure functions.
 var decisionFiles = []string{
 	"status.go", "transitions.go", "cause.go", "state.go", "learn.go", "lapse.go", "inquiry.go", "decide.go", "begin.go",
-	"twins.go", "reason.go", "attempt.go", "operation.go", "receipt.go",
+	"twins.go", "reason.go", "attempt.go", "operation.go", "receipt.go", "verdict.go",
 }
 
 func TestDecisionFilesArePure(t *testing.T) {

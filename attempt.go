@@ -19,6 +19,12 @@ type Attempt struct {
 	SendBy time.Time `json:"send_by"`
 	// ProviderKey is the key minted for the provider, if it honours one.
 	ProviderKey string `json:"provider_key,omitempty"`
+	// NewProviderKey: a person wants the next attempt to have another key.
+	NewProviderKey bool `json:"new_provider_key,omitempty"`
+	// Marks are what was planted in the bytes that were sent, nil if nothing.
+	Marks *Marks `json:"marks,omitempty"`
+	// Probing is how far look-ups have come, nil before the first.
+	Probing *Probing `json:"probing,omitempty"`
 	// Claimant and Claim are digests of the actor, and of the actor with its
 	// claim token, where the caller leads the lease itself.
 	Claimant Digest `json:"claimant,omitempty"`
@@ -35,6 +41,8 @@ type Attempt struct {
 	EndedAt time.Time   `json:"ended_at,omitzero"`
 	// TaskID is the upstream's handle when it answered with a task.
 	TaskID string `json:"task_id,omitempty"`
+	// Bookings are what the attempt takes from a budget.
+	Bookings []Booking `json:"bookings,omitempty"`
 }
 
 // Open reports whether the attempt may have been applied for all that is

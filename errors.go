@@ -20,6 +20,8 @@ var (
 	ErrVersion = errors.New("operation changed meanwhile")
 	// ErrKeyTaken: a key of the change already names another operation.
 	ErrKeyTaken = errors.New("key already names an operation")
+	// ErrConsentSpent: a consent of the change was spent for another operation.
+	ErrConsentSpent = errors.New("consent already spent")
 	// ErrNotFound: no such operation, or not the caller's to see.
 	ErrNotFound = errors.New("no such operation")
 	// ErrForbidden: the principal lacks a right.
@@ -84,6 +86,8 @@ func (e EventName) asked() string {
 		return "abandoning"
 	case EventReopened:
 		return "reopening"
+	case EventUndetermined:
+		return "looking up"
 	}
 	return string(e)
 }

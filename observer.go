@@ -32,37 +32,6 @@ type Tracer interface {
 // MetaTraceparent is the entry of [Operation.Meta] that Tracer fills.
 const MetaTraceparent = "traceparent"
 
-// Reconciler finds out from the outside world what became of an attempt. It
-// only reads.
-type Reconciler interface {
-	Probe(ctx context.Context, op *Operation) (Verdict, error)
-}
-
-// VerdictKind is what a probe established.
-type VerdictKind string
-
-const (
-	VerdictFound        VerdictKind = "found"
-	VerdictAbsent       VerdictKind = "absent"
-	VerdictMany         VerdictKind = "many"
-	VerdictUndetermined VerdictKind = "undetermined"
-)
-
-// Verdict is a compare-and-set on the attempt and version that it examined: a
-// stale one is evidence only.
-type Verdict struct {
-	Kind     VerdictKind
-	Strategy string
-	Attempt  int
-	Version  int64
-	// Gate: an absence may count only because the gate of the strategy (all
-	// processing and index lag over, enough misses) has passed.
-	Gate     bool
-	Receipts []Receipt
-	Result   []byte
-	Detail   string
-}
-
 type noObserver struct{}
 
 func (noObserver) CallStarted(ctx context.Context, _ Call) context.Context { return ctx }

@@ -155,9 +155,10 @@ type Planting struct {
 // Marks are what an operation can be recognised by at its provider.
 type Marks struct {
 	// Marker is an opaque text of 26 letters and digits.
-	Marker      string
-	ClientID    string
-	ProviderKey string
+	Marker   string `json:"marker,omitempty"`
+	ClientID string `json:"client_id,omitempty"`
+	// ProviderKey is kept beside the marks, in the attempt.
+	ProviderKey string `json:"-"`
 }
 
 // AfterConflict says what becomes of refused content under a fresh model key.

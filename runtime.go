@@ -26,6 +26,9 @@ type Options struct {
 	StrictAudit bool
 	// NFC normalises text for fingerprint rules that ask for it.
 	NFC func(string) string
+	// Reconciler looks up what became of uncertain operations; nil: nobody
+	// does, and they wait for a person.
+	Reconciler Reconciler
 }
 
 // Runtime is the one way to an effect: it decides, records, grants attempts
@@ -44,6 +47,9 @@ type Runtime struct {
 	rules   ruleBook
 	secrets secretBox
 	limits  limiter
+	sights  sightings
+
+	reconciler Reconciler
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -72,6 +78,7 @@ func New(opts Options) (*Runtime, error) {
 	rt := &Runtime{
 		store: opts.Store, policy: opts.Policy, clock: opts.Clock, random: opts.Random,
 		observer: opts.Observer, worker: opts.Worker, strict: opts.StrictAudit, nfc: opts.NFC,
+		reconciler: opts.Reconciler,
 	}
 	if rt.clock == nil {
 		rt.clock = SystemClock{}

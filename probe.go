@@ -1,0 +1,249 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Probing is how far the look-ups of an attempt have come.
+type Probing struct {
+	Tries int `json:"tries"`
+	// Misses counts the complete look-ups behind the gate that found nothing.
+	Misses    int       `json:"misses,omitempty"`
+	FirstMiss time.Time `json:"first_miss,omitzero"`
+	LastMiss  time.Time `json:"last_miss,omitzero"`
+	// LastAt, Last and Strategy tell of the latest look-up.
+	LastAt   time.Time   `json:"last_at,omitzero"`
+	Last     VerdictKind `json:"last,omitempty"`
+	Strategy string      `json:"strategy,omitempty"`
+	// NextAt is when a worker looks again.
+	NextAt time.Time `json:"next_at,omitzero"`
+	// LeasedUntil, Worker and Lease belong to the look-up under way.
+	LeasedUntil time.Time `json:"leased_until,omitzero"`
+	Worker      string    `json:"worker,omitempty"`
+	Lease       string    `json:"lease,omitempty"`
+	// GaveUpAt is set when nobody looks any more unless asked: a person must
+	// decide.
+	GaveUpAt time.Time `json:"gave_up_at,omitzero"`
+}
+
+// EventGaveUp is the event of look-ups that have ended without an answer: the
+// operation is in the queue of those that a person must decide.
+const EventGaveUp EventName = "gave_up"
+
+// probeLease is for how long a look-up keeps others away.
+const probeLease = probePatience + 15*time.Second
+
+// leaseProbe checks that there is something to look up and takes the lease, in
+// one compare-and-set.
+func (rt *Runtime) leaseProbe(ctx context.Context, l *lookup) error {
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	var change Change
+	var leased *Operation
+	_, err := rt.store.Transact(ctx, Scope{Tenant: l.tenant, ID: l.id}, func(view View) (Change, error) {
+		change = Change{}
+		op := view.Operation
+		if op == nil || !l.who.reads(op.Actor) {
+			return Change{}, fmt.Errorf("%s: %w", l.id, ErrNotFound)
+		}
+		if !l.who.May(RightResolve) {
+			return Change{}, fmt.Errorf("%s: %w: it takes the right %q", l.id, ErrForbidden, RightResolve)
+		}
+		rule := rt.policy.Rule(op.Tool, ToolFacts{}).complete()
+		if lapsed, events, err := lapse(op, view.Now, rule.Retention); err != nil {
+			return Change{}, err
+		} else if lapsed != nil {
+			op = lapsed
+			change.Events = events
+		}
+		if err := l.mayLook(op, rule, view.Now); err != nil {
+			return Change{}, err
+		}
+		next := op.clone()
+		current := next.Current()
+		var p Probing
+		if current.Probing != nil {
+			p = *current.Probing
+		}
+		l.inquest = inquestOf(op, rule)
+		l.inquest.Tries = p.Tries
+		p.Tries++
+		p.LeasedUntil, p.Worker, p.Lease = view.Now.Add(probeLease), rt.worker, newNonce(rt.random)
+		current.Probing = &p
+		l.version, l.nonce, l.lookedAt = next.Version, p.Lease, view.Now
+		leased = next
+		for i := range change.Events {
+			change.Events[i].ID = newEventID(view.Now, rt.random)
+		}
+		change.Put = []*Operation{next}
+		return change, nil
+	})
+	if err != nil {
+		return err
+	}
+	l.watched = rt.sights.watched(leased, l.inquest.Attempt.Number, rt.clock.Now())
+	for _, event := range change.Events {
+		rt.observer.Recorded(ctx, event)
+	}
+	return nil
+}
+
+// mayLook says why there is nothing to look up, or that it is not the time.
+func (l *lookup) mayLook(op *Operation, rule Rule, now time.Time) error {
+	refuse := func(hint string) error {
+		return &RefusedError{Operation: op, Event: EventUndetermined, Hint: hint}
+	}
+	if op.Current() == nil {
+		return refuse("nothing was ever sent")
+	}
+	switch state := op.State(); state {
+	case StateUncertain:
+	case StateAwaitingInput:
+		if !l.asked {
+			return ErrLookedUp
+		}
+	case StateExecuting:
+		return refuse("an attempt is running and its process reports; wait for it")
+	case StateAbandoned:
+		if !l.again {
+			return refuse("it was abandoned; resolve it when you know")
+		}
+	case StateCommitted:
+		return refuse("it is committed")
+	default:
+		if !l.again {
+			return refuse("nothing about it is in doubt")
+		}
+	}
+	if rule.Account != "" && rule.Account != op.UpstreamIdentity {
+		return refuse("it went to " + op.UpstreamIdentity + ", and look-ups now go to " + rule.Account)
+	}
+	p := op.Current().Probing
+	switch {
+	case p != nil && now.Before(p.LeasedUntil) && !l.again:
+		return fmt.Errorf("%s: %w", op.ID, ErrLookedUp)
+	case !l.asked && !l.again && !dueAt(op, rule, now):
+		return fmt.Errorf("%s: %w", op.ID, ErrLookedUp)
+	}
+	return nil
+}
+
+// inquestOf is what a look-up of the operation is told.
+func inquestOf(op *Operation, rule Rule) Inquest {
+	attempt := *op.latestOpen()
+	q := Inquest{Operation: op, Attempt: attempt, Rule: rule, SentAt: op.Attempts[0].BegunAt, SendBy: attempt.SendBy}
+	if attempt.Marks != nil {
+		q.Marks = *attempt.Marks
+	}
+	q.Marks.ProviderKey = attempt.ProviderKey
+	return q
+}
+
+// latestOpen is the latest attempt that may have been applied, or the latest
+// of all when none may.
+func (op *Operation) latestOpen() *Attempt {
+	for i := len(op.Attempts) - 1; i >= 0; i-- {
+		if op.Attempts[i].Open() {
+			return &op.Attempts[i]
+		}
+	}
+	return op.Current()
+}
+
+// dueAt reports whether a worker looks the operation up now.
+func dueAt(op *Operation, rule Rule, now time.Time) bool {
+	if rule.GiveUp <= 0 || op.EffectiveState(now) != StateUncertain || op.Current() == nil {
+		return false
+	}
+	p := op.Current().Probing
+	if p == nil {
+		return true
+	}
+	return p.GaveUpAt.IsZero() && !now.Before(p.NextAt) && !now.Before(p.LeasedUntil)
+}
+
+// Due is an operation whose next look-up is due.
+type Due struct {
+	Tenant    Tenant
+	Operation OperationID
+}
+
+// Due lists up to limit uncertain operations, of all tenants, whose look-up is
+// due. Those that were given up, and those of tools without a look-up, are not
+// among them.
+func (rt *Runtime) Due(ctx context.Context, limit int) ([]Due, error) {
+	if rt.reconciler == nil {
+		return nil, nil
+	}
+	var list []Due
+	now := rt.clock.Now()
+	query := Query{Statuses: []Status{StatusUncertain}, Effective: now, Limit: duePage}
+	for len(list) < limit {
+		page, err := rt.store.List(ctx, query)
+		if err != nil {
+			return list, err
+		}
+		for _, op := range page.Operations {
+			if len(list) == limit {
+				break
+			}
+			if dueAt(op, rt.policy.Rule(op.Tool, ToolFacts{}).complete(), now) {
+				list = append(list, Due{op.Tenant, op.ID})
+				// From now on this process watches it.
+				rt.sights.watched(op, op.latestOpen().Number, now)
+			}
+		}
+		if page.Next == "" {
+			break
+		}
+		query.Before = page.Next
+	}
+	return list, nil
+}
+
+// duePage bounds one read of Due.
+const duePage = 1000
+
+// plan says when to look again after a look-up that settled nothing, or that
+// no look-up follows. spread is between 0 and 1.
+func (p *Probing) plan(op *Operation, rule Rule, gate absence, now time.Time, spread float64) {
+	if rule.GiveUp <= 0 {
+		return
+	}
+	end := op.SettledAt.Add(rule.GiveUp)
+	if !now.Before(end) || p.Last == VerdictMany {
+		p.GaveUpAt, p.NextAt = now, time.Time{}
+		return
+	}
+	pause := firstPause << min(p.Tries-1, 9)
+	pause = min(max(pause, rule.ReadLag/4), longestPause)
+	next := now.Add(pause/2 + time.Duration(spread*float64(pause/2)))
+	if rule.MaxProcessing > 0 {
+		if opens := gate.opensAt(); now.Before(opens) && opens.Before(next) {
+			next = opens
+		}
+		if p.Misses > 0 {
+			next = laterOf(now, p.LastMiss.Add(gate.spacing()))
+		}
+	}
+	if end.Before(next) {
+		next = end
+	}
+	p.NextAt = next
+}
+
+const (
+	firstPause   = 2 * time.Second
+	longestPause = 10 * time.Minute
+)
+
+func laterOf(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

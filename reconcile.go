@@ -1,0 +1,141 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Reconciler finds out from the outside world what became of an operation. It
+// only reads, and never re-sends. Implementations are safe for concurrent use
+// and heed ctx. An error, an answer that cannot be read and a look-up that
+// does not come to an end are all undetermined, never absent.
+//
+// Package reconcile has implementations for what providers offer.
+type Reconciler interface {
+	Probe(ctx context.Context, q Inquest) (Verdict, error)
+}
+
+// Inquest is what a look-up is told.
+type Inquest struct {
+	// Operation comes with its arguments. A look-up must go to where the
+	// operation went: compare UpstreamIdentity.
+	Operation *Operation
+	// Attempt is the latest that may have been applied.
+	Attempt Attempt
+	// Marks are what was planted for this operation, and nothing else may be
+	// looked for.
+	Marks Marks
+	Rule  Rule
+	// SentAt is the ledger's time before which nothing of the operation can
+	// have happened, SendBy the time after which none of it left.
+	SentAt time.Time
+	SendBy time.Time
+	// Tries counts the look-ups before this one.
+	Tries int
+}
+
+// ErrLookedUp: another look-up of the operation is under way, or none is due.
+// Nothing was asked.
+var ErrLookedUp = errors.New("being looked up, or not due")
+
+// Finding is what a look-up came to and what counted of it.
+type Finding struct {
+	// Operation is as it stands after the look-up.
+	Operation *Operation
+	Verdict   Verdict
+	// Counted is what the verdict amounted to; Why says why it is less than
+	// was claimed.
+	Counted VerdictKind
+	Why     string
+	// Stale: the operation had moved on meanwhile, so that the verdict is kept
+	// as evidence and changed nothing.
+	Stale bool
+}
+
+// probePatience bounds one look-up.
+const probePatience = 30 * time.Second
+
+// Reconcile looks an unresolved operation up once, now, and records what came
+// of it: found commits it, several are a person's to sort out, an absence
+// counts only behind its gate. It needs the right to resolve. A
+// *RefusedError says that there is nothing to look up where the operation
+// stands, ErrLookedUp that somebody else is at it.
+func (rt *Runtime) Reconcile(ctx context.Context, who Principal, id OperationID) (Finding, error) {
+	return rt.look(ctx, lookup{who: who, tenant: who.Tenant, id: id, asked: true})
+}
+
+// ReconcileDue is Reconcile for background workers: it answers ErrLookedUp
+// unless a look-up is due.
+func (rt *Runtime) ReconcileDue(ctx context.Context, due Due) (Finding, error) {
+	who := Principal{Tenant: due.Tenant, Actor: reconcilerActor, Rights: []Right{RightRead, RightResolve}}
+	return rt.look(ctx, lookup{who: who, tenant: due.Tenant, id: due.Operation})
+}
+
+// reconcilerActor is named in the events of look-ups that nobody asked for.
+const reconcilerActor Actor = "reconciler"
+
+// lookup is one look-up on its way.
+type lookup struct {
+	who    Principal
+	tenant Tenant
+	id     OperationID
+	// asked: somebody wants it now, due or not.
+	asked bool
+	// again: it follows a find that came too late to count, and looks whatever
+	// has been decided meanwhile.
+	again bool
+
+	inquest Inquest
+	version int64
+	nonce   string
+	// lookedAt is the ledger's time when the look-up began, watched the time
+	// for which this process had known of the attempt.
+	lookedAt time.Time
+	watched  time.Duration
+}
+
+// look makes a look-up: lease, ask, compare and set.
+func (rt *Runtime) look(ctx context.Context, l lookup) (Finding, error) {
+	if rt.reconciler == nil {
+		return Finding{}, fmt.Errorf("%s: no look-up is configured: resolve it by hand", l.id)
+	}
+	if rt.closed.Load() {
+		return Finding{}, ErrClosed
+	}
+	if err := rt.leaseProbe(ctx, &l); err != nil {
+		return Finding{}, err
+	}
+	v, err := rt.ask(ctx, l.inquest)
+	if err != nil {
+		v = Verdict{Kind: VerdictUndetermined, Strategy: v.Strategy, Evidence: "the look-up failed: " + err.Error()}
+	}
+	if v.Strategy == "" {
+		v.Strategy = "look-up"
+	}
+	finding, err := rt.conclude(context.WithoutCancel(ctx), l, v)
+	if err == nil && finding.Stale && finding.Counted == VerdictFound && !l.again {
+		// Something was found, and what it would prove must not be lost: look
+		// at the operation as it stands now.
+		l.again = true
+		if second, err := rt.look(ctx, l); err == nil {
+			return second, nil
+		}
+	}
+	return finding, err
+}
+
+// ask probes, and turns a panic into an error.
+func (rt *Runtime) ask(ctx context.Context, q Inquest) (v Verdict, err error) {
+	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			v, err = Verdict{}, fmt.Errorf("it panicked: %v", p)
+		}
+	}()
+	return rt.reconciler.Probe(ctx, q)
+}
