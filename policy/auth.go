@@ -10,12 +10,42 @@ import (
 	"github.com/deed-run/deed"
 )
 
+// Auth lists who may connect. Whoever any of it names may.
+type Auth struct {
+	Tokens []Token
+	// JWT, when set, accepts JSON Web Tokens of an issuer as bearer tokens.
+	JWT *JWT
+	// OIDC, when set, lets people sign in to the console.
+	OIDC *OIDC
+}
+
+// Token is a bearer token, known by its hash, and the principal it stands for.
+type Token struct {
+	// SHA256 is the lower-case hex digest of the token.
+	SHA256 string
+	Tenant deed.Tenant
+	Actor  deed.Actor
+	Rights []deed.Right
+}
+
 func authKeys() []key[Config] {
-	return []key[Config]{{
-		name:  "tokens",
-		read:  func(d *decoder, at place, c *Config) { d.tokens(at, c) },
-		below: below("[].", tokenKeys),
-	}}
+	return []key[Config]{
+		{
+			name:  "tokens",
+			read:  func(d *decoder, at place, c *Config) { d.tokens(at, c) },
+			below: below("[].", tokenKeys),
+		},
+		{
+			name:  "jwt",
+			read:  func(d *decoder, at place, c *Config) { d.jwt(at, c) },
+			below: below(".", jwtKeys),
+		},
+		{
+			name:  "oidc",
+			read:  func(d *decoder, at place, c *Config) { d.oidc(at, c) },
+			below: below(".", oidcKeys),
+		},
+	}
 }
 
 func tokenKeys() []key[Token] {
@@ -23,7 +53,7 @@ func tokenKeys() []key[Token] {
 		{name: "sha256", read: func(d *decoder, at place, t *Token) { d.tokenHash(at, t) }},
 		{name: "tenant", read: func(d *decoder, at place, t *Token) { name(d, at, &t.Tenant) }},
 		{name: "actor", read: func(d *decoder, at place, t *Token) { name(d, at, &t.Actor) }},
-		{name: "rights", read: func(d *decoder, at place, t *Token) { d.rights(at, t) }},
+		{name: "rights", read: func(d *decoder, at place, t *Token) { t.Rights = d.rights(at) }},
 	}
 }
 
@@ -64,12 +94,14 @@ func (d *decoder) tokenHash(at place, token *Token) {
 	token.SHA256 = text
 }
 
-func (d *decoder) rights(at place, token *Token) {
+func (d *decoder) rights(at place) []deed.Right {
+	var list []deed.Right
 	for _, item := range d.items(at, "rights") {
 		var right deed.Right
 		word(d, item, &right, deed.RightCall, deed.RightRead, deed.RightApprove, deed.RightResolve, deed.RightAdmin)
-		if right != "" && !slices.Contains(token.Rights, right) {
-			token.Rights = append(token.Rights, right)
+		if right != "" && !slices.Contains(list, right) {
+			list = append(list, right)
 		}
 	}
+	return list
 }

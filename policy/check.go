@@ -17,12 +17,12 @@ func approvalExpires() time.Duration { return deed.DefaultRule("").ApprovalExpir
 
 // checkConfig refuses what only the whole file shows.
 func (d *decoder) checkConfig(root place, config *Config) {
-	if at, ok := d.written(root, "listen"); ok && len(config.Auth.Tokens) == 0 && !d.refused(at.path) {
+	if at, ok := d.written(root, "listen"); ok && len(config.Auth.Tokens) == 0 && config.Auth.JWT == nil && !d.refused(at.path) {
 		host, _, _ := net.SplitHostPort(config.Listen)
 		ip := net.ParseIP(host)
 		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			d.refuse(at, config.Listen+" can be reached from other machines, and no tokens are declared",
-				"write auth.tokens, or listen on 127.0.0.1")
+			d.refuse(at, config.Listen+" can be reached from other machines, and neither tokens nor an issuer of tokens are declared",
+				"write auth.tokens or auth.jwt, or listen on 127.0.0.1")
 		}
 	}
 	if defaults, ok := d.written(root, "defaults"); ok {

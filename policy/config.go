@@ -23,24 +23,16 @@ type Config struct {
 	Actor     deed.Actor
 	Auth      Auth
 	Upstreams map[string]Upstream
-	Defaults  Defaults
-	Tools     map[deed.Tool]Tool
+	// HTTP are the APIs behind the reverse proxy, Routes what is said of their
+	// requests, in the order of the file.
+	HTTP     map[string]HTTPUpstream
+	Routes   []Route
+	Defaults Defaults
+	Tools    map[deed.Tool]Tool
 	// Revision is the digest of the file's meaning: comments, order and
 	// spelling do not change it, and neither do values that come from
 	// variables.
 	Revision string
-}
-
-// Auth lists who may connect.
-type Auth struct{ Tokens []Token }
-
-// Token is a bearer token, known by its hash, and the principal it stands for.
-type Token struct {
-	// SHA256 is the lower-case hex digest of the token.
-	SHA256 string
-	Tenant deed.Tenant
-	Actor  deed.Actor
-	Rights []deed.Right
 }
 
 // Terms are the settings that defaults hold for all tools and that one tool
@@ -142,6 +134,6 @@ func defaultDefaults() Defaults {
 func defaultConfig() *Config {
 	return &Config{
 		Listen: "127.0.0.1:7391", Tenant: "default", Actor: "local",
-		Upstreams: map[string]Upstream{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
+		Upstreams: map[string]Upstream{}, HTTP: map[string]HTTPUpstream{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
 	}
 }

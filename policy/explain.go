@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deed-run/deed"
@@ -69,7 +70,7 @@ func Explain(config *Config, tool deed.Tool, arguments []byte) (Explanation, err
 		Tool: tool, Effect: rule.Effect, Why: rule.Why, Key: explainKey(rule), PolicyRevision: rule.Revision,
 		Approval: "none", Timeout: short(rule.Timeout), Matter: json.RawMessage("null"),
 	}
-	if _, declared := config.Upstreams[tool.Upstream()]; !declared && len(config.Upstreams) > 0 {
+	if owners := config.owners(); len(owners) > 0 && !slices.Contains(owners, tool.Upstream()) {
 		return e, fmt.Errorf("tool %s: upstream %q is not declared in %s; nothing was explained: write UPSTREAM/TOOL", tool, tool.Upstream(), config.File)
 	}
 	refuse := func(reason deed.Reason, text string) (Explanation, error) {

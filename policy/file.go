@@ -3,7 +3,6 @@
 package policy
 
 import (
-	"maps"
 	"net"
 	"path/filepath"
 	"slices"
@@ -37,12 +36,20 @@ func fileKeys() []key[fileReader] {
 			below: below(".", defaultsKeys),
 		},
 		{
+			name:  "http",
+			read:  func(d *decoder, at place, f *fileReader) { d.httpUpstreams(at, f.config) },
+			below: below(".*.", httpKeys),
+		},
+		{
 			name:  "tools",
 			read:  func(d *decoder, at place, f *fileReader) { d.tools(at, f.config) },
 			below: below(".*.", toolKeys),
 		},
-		{name: "http"},
-		{name: "routes"},
+		{
+			name:  "routes",
+			read:  func(d *decoder, at place, f *fileReader) { d.routes(at, f.config) },
+			below: below(".*.", routeKeys),
+		},
 		{name: "budgets"},
 	}
 }
@@ -93,16 +100,17 @@ func (d *decoder) tools(at place, config *Config) {
 		if !d.toolName(e, config) {
 			continue
 		}
-		tool := Tool{Terms: config.Defaults.Terms, Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}
+		terms := config.termsOf(deed.Tool(e.name).Upstream())
+		tool := Tool{Terms: terms, Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}
 		block(d, e.value, toolKeys(), &tool)
-		d.checkTool(e, tool, config.Defaults.Terms)
+		d.checkTool(e, tool, terms)
 		config.Tools[deed.Tool(e.name)] = tool
 	}
 }
 
 func (d *decoder) toolName(e entry, config *Config) bool {
 	tool := deed.Tool(e.name)
-	declared := slices.Sorted(maps.Keys(config.Upstreams))
+	declared := config.owners()
 	switch {
 	case tool.Upstream() == "" || tool.Name() == "":
 		d.refuse(e.key, "names no upstream", "write upstream/tool")

@@ -18,11 +18,13 @@ import (
 // What a variable of the environment put in is left out, so that a new token
 // is the same place. It is "" for an upstream that is not declared.
 func (c *Config) UpstreamIdentity(name string) string {
-	up, ok := c.Upstreams[name]
-	if !ok {
-		return ""
+	if up, ok := c.Upstreams[name]; ok {
+		return up.Identity()
 	}
-	return up.Identity()
+	if up, ok := c.HTTP[name]; ok {
+		return up.Identity()
+	}
+	return ""
 }
 
 // Identity is [Config.UpstreamIdentity] for one upstream.

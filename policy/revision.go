@@ -3,10 +3,13 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/canon"
@@ -21,6 +24,16 @@ type meaning struct {
 	Upstreams map[string]upstreamMeaning
 	Defaults  Defaults
 	Tools     map[deed.Tool]toolMeaning
+	// What came later is left out where a file says nothing of it.
+	JWT    *JWT                    `json:",omitempty"`
+	OIDC   *OIDC                   `json:",omitempty"`
+	HTTP   map[string]HTTPUpstream `json:",omitempty"`
+	Routes []routeMeaning          `json:",omitempty"`
+}
+
+type routeMeaning struct {
+	Route
+	Entry toolMeaning
 }
 
 type upstreamMeaning struct {
@@ -58,12 +71,15 @@ func revisionOf(config *Config) string {
 		}
 	}
 	for name, tool := range config.Tools {
-		m.Tools[name] = toolMeaning{
-			Effect: tool.Effect, Terms: tool.Terms, Identity: tool.Identity, Scope: tool.Scope, Matter: tool.Matter,
-			Fingerprint: fingerprintHash(tool.Fingerprint), Deny: denySources(tool.Deny),
-			TwinsExecuting: tool.TwinsExecuting, Failed: failedSources(tool.Failed), Receipt: tool.Receipt,
-		}
+		m.Tools[name] = meaningOf(tool)
 	}
+	m.JWT, m.OIDC, m.HTTP = config.Auth.JWT, config.Auth.OIDC, config.HTTP
+	for _, route := range config.Routes {
+		m.Routes = append(m.Routes, routeMeaning{Route: route, Entry: meaningOf(route.Entry)})
+	}
+	slices.SortFunc(m.Routes, func(a, b routeMeaning) int {
+		return cmp.Or(strings.Compare(a.Upstream, b.Upstream), strings.Compare(a.Method, b.Method), strings.Compare(a.Pattern, b.Pattern))
+	})
 	doc, err := json.Marshal(m)
 	if err != nil {
 		// Strings, numbers and lists of them always marshal.
@@ -71,6 +87,14 @@ func revisionOf(config *Config) string {
 	}
 	sum := sha256.Sum256(doc)
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func meaningOf(tool Tool) toolMeaning {
+	return toolMeaning{
+		Effect: tool.Effect, Terms: tool.Terms, Identity: tool.Identity, Scope: tool.Scope, Matter: tool.Matter,
+		Fingerprint: fingerprintHash(tool.Fingerprint), Deny: denySources(tool.Deny),
+		TwinsExecuting: tool.TwinsExecuting, Failed: failedSources(tool.Failed), Receipt: tool.Receipt,
+	}
 }
 
 func fingerprintHash(rules deed.FingerprintRules) string {

@@ -13,6 +13,11 @@ func (c *Config) Policy() deed.Policy {
 	for tool, entry := range c.Tools {
 		p.deny[tool] = denying(tool, entry.Deny)
 	}
+	for _, route := range c.Routes {
+		if route.As == "" {
+			p.deny[route.Name()] = denying(route.Name(), route.Entry.Deny)
+		}
+	}
 	return p
 }
 
@@ -24,11 +29,31 @@ type rules struct {
 
 // entry returns what holds for a tool, written or not.
 func (c *Config) entry(tool deed.Tool) (entry Tool, configured bool) {
-	entry, configured = c.Tools[tool]
-	if !configured {
-		entry = Tool{Terms: c.Defaults.Terms, Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}
+	if entry, configured = c.Tools[tool]; configured {
+		return entry, true
 	}
-	return entry, configured
+	if route, ok := c.route(tool); ok {
+		entry = route.Entry
+		entry.Key = route.Key
+		if entry.Key.Need == "" {
+			entry.Key = c.Defaults.Key
+		}
+		return entry, true
+	}
+	return Tool{Terms: c.termsOf(tool.Upstream()), Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}, false
+}
+
+// route finds the route that is a tool of its own under this name.
+func (c *Config) route(tool deed.Tool) (Route, bool) {
+	if _, ok := c.HTTP[tool.Upstream()]; !ok {
+		return Route{}, false
+	}
+	for _, route := range c.Routes {
+		if route.As == "" && route.Name() == tool {
+			return route, true
+		}
+	}
+	return Route{}, false
 }
 
 // unknownDenied stands among the conditions of a tool that is refused because
@@ -43,7 +68,7 @@ func (p *rules) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	rule.Effect, rule.Why = class.effect, class.why
 	rule.Mode, rule.Key, rule.Identity, rule.Scope = entry.Mode, entry.Key, entry.Identity, entry.Scope
 	rule.Matter, rule.Fingerprint = entry.Matter, entry.Fingerprint
-	rule.Account = p.config.Upstreams[tool.Upstream()].Account
+	rule.Account = p.config.account(tool)
 	rule.Deny = p.deny[tool]
 	for _, deny := range entry.Deny {
 		rule.Conditions = append(rule.Conditions, "deny: "+deny.When.Source())
@@ -53,6 +78,9 @@ func (p *rules) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 			return "nothing is known of " + string(tool) + ", and unknown_tool is deny"
 		}
 		rule.Conditions = []string{unknownDenied}
+	}
+	if route, ok := p.config.route(tool); ok {
+		rule.TwinsWithin = route.Twins
 	}
 	rule.TwinsExecuting, rule.AfterConflict = entry.TwinsExecuting, entry.AfterConflict
 	rule.Lease, rule.Wait, rule.AnswerWithin = entry.Lease, entry.Wait, entry.AnswerWithin

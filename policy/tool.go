@@ -62,6 +62,8 @@ func twinKeys() []key[Tool] {
 			word(d, at, &answer, "wait", "allow")
 			into.TwinsExecuting = answer == "allow"
 		}},
-		{name: "within"},
+		{name: "within", read: func(d *decoder, at place, _ *Tool) {
+			d.refuse(at, "is for requests without a key, and a tool's calls carry one", "write it at a route, or remove it")
+		}},
 	}
 }

@@ -50,8 +50,7 @@ func upstreamKeys() []key[Upstream] {
 
 func (d *decoder) upstreams(at place, config *Config) {
 	for _, e := range d.entries(at) {
-		if strings.ContainsFunc(e.name, func(r rune) bool { return !upstreamRune(r) }) || e.name == "" {
-			d.refuse(e.key, "is no name for an upstream", "write letters, digits, _ . and - only: it is part of URLs and tool names")
+		if !d.upstreamName(e) {
 			continue
 		}
 		before := len(d.found)
@@ -67,6 +66,14 @@ func (d *decoder) upstreams(at place, config *Config) {
 		}
 		config.Upstreams[e.name] = up
 	}
+}
+
+func (d *decoder) upstreamName(e entry) bool {
+	if e.name == "" || strings.ContainsFunc(e.name, func(r rune) bool { return !upstreamRune(r) }) {
+		d.refuse(e.key, "is no name for an upstream", "write letters, digits, _ . and - only: it is part of URLs and tool names")
+		return false
+	}
+	return true
 }
 
 func upstreamRune(r rune) bool {
@@ -225,6 +232,13 @@ func (c *Config) Secrets() []string {
 		add(slices.Collect(maps.Values(up.Env))...)
 		add(slices.Collect(maps.Values(up.Headers))...)
 		add(up.URL)
+	}
+	for _, up := range c.HTTP {
+		add(slices.Collect(maps.Values(up.Headers))...)
+		add(up.URL)
+	}
+	if c.Auth.OIDC != nil {
+		add(c.Auth.OIDC.ClientSecret)
 	}
 	return slices.SortedFunc(maps.Keys(found), func(a, b string) int {
 		if len(a) != len(b) {
