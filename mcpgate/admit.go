@@ -32,7 +32,7 @@ func (g *Gate) admitRead(ctx context.Context, s *Session, m Message, d *describe
 	if d.facts.Quarantined {
 		return Admission{Answer: g.refusal(m, s, d, deed.ReasonQuarantined, "")}
 	}
-	r, err := takeApart(m.Params, !d.OwnKey)
+	r, err := takeApart(m.Params, d.own != keyArgument)
 	if err != nil {
 		return Admission{Answer: g.refusal(m, s, d, deed.ReasonBadArguments, err.Error())}
 	}

@@ -96,7 +96,8 @@ func plainParams(params json.RawMessage) bool {
 }
 
 // carriers finds the identities on the request, design section 3.
-func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.Header, rule deed.Rule, ownKey bool) []deed.Carrier {
+func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.Header, d *described) []deed.Carrier {
+	rule := d.rule
 	var list []deed.Carrier
 	add := func(p deed.Provenance, text, name string) {
 		if text != "" {
@@ -118,8 +119,11 @@ func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.He
 	}
 	add(deed.ProvenanceRuntime, text("_meta", metaKey), `_meta["`+metaKey+`"]`)
 	add(deed.ProvenanceRuntime, text("_meta", "idempotencyKey"), "_meta.idempotencyKey")
+	if rule.Identity == deed.FamilySecret {
+		return list // a confidential key travels in a header or in _meta, nowhere else
+	}
 	add(deed.ProvenanceRuntime, text("idempotencyKey"), "params.idempotencyKey")
-	if session := sessionOf(s, params); session != "" && rule.Identity != deed.FamilySecret {
+	if session := sessionOf(s, params); session != "" {
 		for _, name := range g.callIDs {
 			if id := text("_meta", name); id != "" {
 				add(deed.ProvenanceCallID, callID(session, name, id), `_meta["`+name+`"]`)
@@ -127,14 +131,11 @@ func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.He
 			}
 		}
 	}
-	if rule.Identity == deed.FamilySecret {
-		return list
-	}
 	key := r.modelKey
-	if ownKey {
-		key = text("arguments", keyArgument)
+	if d.own != "" {
+		key = text("arguments", d.own)
 	}
-	add(deed.ProvenanceModel, key, keyArgument)
+	add(deed.ProvenanceModel, key, d.keyName())
 	return list
 }
 

@@ -24,9 +24,11 @@ type catalog struct {
 // described is a definition with what follows from it.
 type described struct {
 	*Definition
-	facts deed.ToolFacts
-	rule  deed.Rule
-	stale bool // the upstream says that its tools have changed since
+	facts  deed.ToolFacts
+	rule   deed.Rule
+	wiring Wiring
+	own    string // the argument of its own schema that carries the key
+	stale  bool   // the upstream says that its tools have changed since
 	// unpinned: its pinned definition could not be read, so nobody knows whether it has changed.
 	unpinned bool
 }
@@ -36,7 +38,7 @@ const pinPatient = 5 * time.Second
 
 // adds reports whether deed adds the key argument to the tool's schema.
 func (d *described) adds() bool {
-	return d != nil && d.rule.Mutates() && !d.OwnKey && d.rule.Key.Need != deed.NeedRuntime && len(d.rule.Key.From) == 0 &&
+	return d != nil && d.rule.Mutates() && d.own == "" && d.rule.Key.Need != deed.NeedRuntime && len(d.rule.Key.From) == 0 &&
 		d.rule.Identity != deed.FamilySecret
 }
 
@@ -92,7 +94,8 @@ func (g *Gate) describe(tool deed.Tool, d *Definition, pins *pinReading) *descri
 		Definition: d.Digest, ReadOnlyHint: d.ReadOnlyHint, DestructiveHint: d.DestructiveHint, IdempotentHint: d.IdempotentHint,
 		UpstreamIdentity: g.upstreamIdentity(tool.Upstream()), Quarantined: quarantined,
 	}}
-	entry.rule = g.policy.Rule(tool, entry.facts)
+	entry.rule, entry.wiring = g.policy.Rule(tool, entry.facts), g.wiring(tool)
+	entry.own = ownKey(d, entry.wiring)
 	g.catalog.mu.Lock()
 	g.catalog.tools[tool] = entry
 	g.catalog.mu.Unlock()
@@ -115,7 +118,7 @@ func (g *Gate) find(ctx context.Context, s *Session, name string, h http.Header,
 	}
 	if d == nil {
 		d = &described{Definition: &Definition{Name: name}, facts: deed.ToolFacts{UpstreamIdentity: g.upstreamIdentity(s.Upstream)}}
-		d.rule = g.policy.Rule(tool, d.facts)
+		d.rule, d.wiring = g.policy.Rule(tool, d.facts), g.wiring(tool)
 	}
 	return d
 }

@@ -31,9 +31,7 @@ type Definition struct {
 
 	InputSchema     json.RawMessage
 	HasOutputSchema bool
-	// OwnKey: the tool's own schema has a property idempotency_key.
-	OwnKey bool
-	schema *schema
+	schema          *schema
 }
 
 func define(raw json.RawMessage) (*Definition, bool) {
@@ -47,7 +45,6 @@ func define(raw json.RawMessage) (*Definition, bool) {
 	d.IdempotentHint = hint(raw, "idempotentHint")
 	d.InputSchema, _ = rawjson.Get(raw, "inputSchema")
 	_, d.HasOutputSchema = rawjson.Get(raw, "outputSchema")
-	_, d.OwnKey = rawjson.Get(raw, "inputSchema", "properties", keyArgument)
 	d.Digest = digestOf(raw, "name", "inputSchema", "outputSchema", "annotations")
 	d.Description = digestOf(raw, "title", "description")
 	d.schema = &schema{raw: d.InputSchema}

@@ -61,7 +61,7 @@ func (s situation) keyDenial(reason deed.Reason) (wording, bool) {
 				Next: nextAskUser, Say: "The call could not be named, so it was not sent.",
 			}, true
 		}
-		return wording{Text: "Not sent: idempotency_key is missing. " + ask, Next: nextAddKey, Say: "The call was not sent yet: its key is missing."}, true
+		return wording{Text: "Not sent: " + s.keyName + " is missing. " + ask, Next: nextAddKey, Say: "The call was not sent yet: its key is missing."}, true
 	case deed.ReasonBadKey:
 		return wording{Text: fmt.Sprintf("Not sent: the key has the wrong shape: %s. ", s.why()) + ask, Next: nextAddKey, Say: "The call was not sent yet: its key has the wrong shape."}, true
 	case deed.ReasonKeyCarriersDisagree:

@@ -83,7 +83,7 @@ func (a *attempt) run(ctx context.Context) {
 		return
 	}
 	a.call.Session.Link.Send(ctx, &Exchange{
-		Message: m, Header: mirror(a.call.Header, a.tool.InputSchema, a.grant.Arguments), Event: a.event, Token: string(a.r.token),
+		Message: m, Extra: a.extra(), Header: mirror(a.call.Header, a.tool.InputSchema, a.grant.Arguments), Event: a.event, Token: string(a.r.token),
 		Head: a.head, Done: func(r Reply) { a.replies <- r }, Grant: a.grant,
 		Gate: func() (time.Time, error) { return time.Now().Add(a.grant.TimeToSend()), a.grant.MaySend() },
 	})
@@ -99,7 +99,19 @@ func (a *attempt) message(ctx context.Context) (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
+	if params, err = withProviderKey(params, a.tool.wiring, a.grant.ProviderKey); err != nil {
+		return Message{}, err
+	}
 	return RequestMessage(a.gate.ownID(), "tools/call", a.gate.sending(ctx, params)), nil
+}
+
+// extra carries the provider key in a header, where it travels there.
+func (a *attempt) extra() http.Header {
+	name := a.tool.wiring.KeyHeader
+	if name == "" || a.grant.ProviderKey == "" {
+		return nil
+	}
+	return http.Header{http.CanonicalHeaderKey(name): {a.grant.ProviderKey}}
 }
 
 // head answers with a stream where the upstream does.

@@ -44,6 +44,8 @@ type GateOptions struct {
 	HideOperations bool
 	// Progress is how often a waiting client with a progress token hears that its call goes on, by default every 15 s.
 	Progress time.Duration
+	// Wiring returns what is configured of a tool beside its rule, by default nothing.
+	Wiring func(tool deed.Tool) Wiring
 	// Trace carries trace context; nil leaves the requests' own as it is.
 	Trace Tracing
 	// Clock is the system's by default.
@@ -62,6 +64,7 @@ type Gate struct {
 	pins             *Pins
 	outcomes         func(deed.Tool) outcome.Rules
 	callIDs          []string
+	wiring           func(deed.Tool) Wiring
 	upstreamIdentity func(string) string
 	hideOperations   bool
 	progress         time.Duration
@@ -85,7 +88,7 @@ func NewGate(o GateOptions) (*Gate, error) {
 		return nil, errors.New("mcpgate: GateOptions needs a Ledger and a Policy: nothing could be decided")
 	}
 	g := &Gate{
-		ledger: o.Ledger, policy: o.Policy, pins: o.Pins, outcomes: o.Outcomes, callIDs: o.CallIDs,
+		ledger: o.Ledger, policy: o.Policy, pins: o.Pins, outcomes: o.Outcomes, callIDs: o.CallIDs, wiring: o.Wiring,
 		upstreamIdentity: o.UpstreamIdentity, hideOperations: o.HideOperations, progress: o.Progress, trace: o.Trace, clock: o.Clock,
 		listed: o.Listed, logTo: o.Log,
 		prefix:  "deed-gate-" + rand.Text()[:10] + "-",
@@ -93,6 +96,9 @@ func NewGate(o GateOptions) (*Gate, error) {
 	}
 	if g.outcomes == nil {
 		g.outcomes = func(deed.Tool) outcome.Rules { return outcome.Rules{} }
+	}
+	if g.wiring == nil {
+		g.wiring = func(deed.Tool) Wiring { return Wiring{} }
 	}
 	if g.callIDs == nil {
 		g.callIDs = []string{"claudecode/toolUseId"}

@@ -55,6 +55,9 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	if err != nil {
 		return g.refusal(m, s, d, deed.ReasonBadArguments, err.Error()), nil
 	}
+	if problem := confidential(d, r.arguments); problem != "" {
+		return g.refusal(m, s, d, deed.ReasonBadArguments, problem), nil
+	}
 	call, err := g.newCall(c, d, r)
 	if err != nil {
 		return g.refusal(m, s, d, deed.ReasonBadArguments, err.Error()), nil
@@ -159,12 +162,10 @@ func (g *Gate) newCall(c *ToolCall, d *described, r request) (deed.Call, error) 
 	}
 	call := deed.Call{
 		Principal: c.Session.Principal, Tool: d.rule.Tool, Arguments: r.arguments, Facts: d.facts, Meta: facts(r.meta),
-		Carriers:  g.carriers(c.Session, c.Message.Params, r, c.Header, d.rule, d.OwnKey),
+		Carriers:  g.carriers(c.Session, c.Message.Params, r, c.Header, d),
 		ExpiresAt: expires, EffectFingerprint: fingerprint, Validate: d.schema.check, ArrivedAt: c.ArrivedAt,
 	}
-	if d.OwnKey {
-		call.KeyArgument = keyArgument
-	}
+	call.KeyArgument = d.own
 	state, hasState := rawjson.Get(c.Message.Params, "requestState")
 	inputs, hasInputs := rawjson.Get(c.Message.Params, "inputResponses")
 	if hasState || hasInputs {

@@ -29,11 +29,14 @@ func (g *Gate) Run(ctx context.Context, link Link, meta json.RawMessage, call de
 	if d.unpinned && d.rule.Mutates() && d.rule.Mode != deed.ModeObserve {
 		return deed.Answer{Decision: deed.Denied, Reason: deed.ReasonStoreUnavailable, Principal: call.Principal, Rule: d.rule, At: g.clock.Now()}, nil
 	}
+	if problem := confidential(d, call.Arguments); problem != "" {
+		return deed.Answer{Decision: deed.Denied, Reason: deed.ReasonBadArguments, Text: problem, Principal: call.Principal, Rule: d.rule, At: g.clock.Now()}, nil
+	}
 	call.Facts, call.Validate = d.facts, d.schema.check
-	if d.OwnKey {
-		call.KeyArgument = keyArgument
-		if key, sent := rawjson.Text(call.Arguments, keyArgument); sent && d.rule.Identity != deed.FamilySecret {
-			call.Carriers = append(call.Carriers, deed.Carrier{Provenance: deed.ProvenanceModel, Identity: identity(d.rule.Identity, key), Name: keyArgument})
+	if d.own != "" {
+		call.KeyArgument = d.own
+		if key, sent := rawjson.Text(call.Arguments, d.own); sent && d.rule.Identity != deed.FamilySecret {
+			call.Carriers = append(call.Carriers, deed.Carrier{Provenance: deed.ProvenanceModel, Identity: identity(d.rule.Identity, key), Name: d.own})
 		}
 	}
 	answer, grant, err := g.ledger.Claim(ctx, call)

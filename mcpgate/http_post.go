@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -96,6 +97,9 @@ func (l *httpLink) post(ctx context.Context, x *Exchange) Reply {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	l.headers(req, x.Header, x.Message)
+	for name, values := range x.Extra {
+		req.Header[name] = slices.Clone(values)
+	}
 	resp, err := l.remote.Transport.RoundTrip(req)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {

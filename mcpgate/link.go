@@ -32,6 +32,8 @@ type Exchange struct {
 	Message Message
 	// Header holds the HTTP request headers that came with the message, nil on stdio. A link takes from it what MCP defines.
 	Header http.Header
+	// Extra are headers of the gateway's own for an upstream on HTTP; they win over those of the client.
+	Extra http.Header
 	// Head, when set, is told the upstream's HTTP status and headers before the first Event or Done.
 	Head func(status int, h http.Header)
 	// Resumable says that whoever reads the answer can take up a cut stream by itself; otherwise the link does.

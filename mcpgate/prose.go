@@ -28,7 +28,7 @@ func (s situation) prose() wording {
 		return s.failure(s.answer.Reason)
 	case deed.Expired:
 		return wording{
-			Text: sentences("Never run: its time to run passed at "+s.expired()+". Nothing was sent.", "If it is still wanted, propose it as a new action"+s.newAction(" with a new idempotency_key.", "."), s.op),
+			Text: sentences("Never run: its time to run passed at "+s.expired()+". Nothing was sent.", "If it is still wanted, propose it as a new action"+s.newAction(" with a new "+s.keyName+".", "."), s.op),
 			Next: nextAskUser, Say: "It was never run, because its time to run passed.",
 		}
 	}
@@ -68,7 +68,7 @@ func (s situation) replayed() wording {
 	}
 	return wording{
 		Text: sentences(fmt.Sprintf("Already done: this is the saved result of %s from %s (%s). Nothing was sent now. Report it as done at that time, once.", s.tool, s.settled(), s.remote()),
-			s.newAction("Only if the user asked for another, separate one, call with a new idempotency_key.", ""), s.op),
+			s.newAction("Only if the user asked for another, separate one, call with a new "+s.keyName+".", ""), s.op),
 		Next: nextReport, Say: "It was done at " + s.settled() + ".",
 	}
 }

@@ -72,7 +72,10 @@ func samples() []sample {
 	var list []sample
 	add := func(name string, a deed.Answer, hasKey bool) {
 		a.At, a.RetryAfter, a.Received = sampleTime, 25*time.Second, "sha256:new"
-		d := &described{Definition: &Definition{Name: "create_ticket", OwnKey: hasKey}}
+		d := &described{Definition: &Definition{Name: "create_ticket"}}
+		if hasKey {
+			d.own = keyArgument
+		}
 		d.rule.Effect, d.rule.Key.Need = deed.EffectNonIdempotent, deed.NeedRuntime
 		if !hasKey {
 			name += ", no key property"

@@ -44,17 +44,19 @@ const (
 type situation struct {
 	answer deed.Answer
 	tool   string
-	hasKey bool   // the tool has a key property
-	reads  string // a read-only tool of the same upstream that may show the effect
-	key    string
-	sample string // a key that would fit the call
-	op     string // [op_...]
-	id     string
-	when   string
+	hasKey bool // the tool has a key property
+	// keyName is what that property is called.
+	keyName string
+	reads   string // a read-only tool of the same upstream that may show the effect
+	key     string
+	sample  string // a key that would fit the call
+	op      string // [op_...]
+	id      string
+	when    string
 }
 
 func situate(answer deed.Answer, d *described, reads string) situation {
-	s := situation{answer: answer, tool: d.Name, hasKey: d.adds() || d.OwnKey, reads: reads, when: stamp(answer.At)}
+	s := situation{answer: answer, tool: d.Name, hasKey: d.adds() || d.own != "", keyName: d.keyName(), reads: reads, when: stamp(answer.At)}
 	if op := answer.Operation; op != nil {
 		s.op = fmt.Sprintf("[%s]", op.ID)
 		s.id = string(op.ID)

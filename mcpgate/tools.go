@@ -79,15 +79,16 @@ func extendTool(raw json.RawMessage, d *described) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	if d.rule.Mutates() && d.rule.Key.Need != deed.NeedRuntime && len(d.rule.Key.From) == 0 {
+	if d.adds() || d.own != "" && d.rule.Mutates() && d.rule.Key.Need != deed.NeedRuntime && len(d.rule.Key.From) == 0 && d.rule.Identity != deed.FamilySecret {
+		sentence := strings.Replace(sentenceTool, keyArgument, d.keyName(), 1)
 		description, _ := rawjson.Text(out, "description")
 		switch {
 		case description == "":
-			description = sentenceTool
+			description = sentence
 		case utf8.RuneCountInString(description) > longDescription:
-			description = sentenceTool + "\n\n" + description
+			description = sentence + "\n\n" + description
 		default:
-			description = strings.TrimRight(description, "\n ") + "\n\n" + sentenceTool
+			description = strings.TrimRight(description, "\n ") + "\n\n" + sentence
 		}
 		if out, err = rawjson.Set(out, rawjson.Quote(description), "description"); err != nil {
 			return nil, err
