@@ -59,6 +59,14 @@ func (s *schema) check(arguments []byte) string {
 		return "the arguments are not JSON"
 	}
 	err = s.compiled.Validate(value)
+	if err != nil {
+		// Servers that read numbers from text are common; whether this one does is its own to say.
+		if lenient := s.coerced(arguments); string(lenient) != string(arguments) {
+			if value, again := jsonschema.UnmarshalJSON(bytes.NewReader(lenient)); again == nil && s.compiled.Validate(value) == nil {
+				return ""
+			}
+		}
+	}
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return ""
