@@ -15,20 +15,40 @@ import (
 // decision asks for: the last word, under the locks of key, fingerprint and
 // matter.
 func (c *claim) transact(ctx context.Context, scope Scope) (ruling, View, error) {
+	if c.within != nil {
+		return c.transactWithin(ctx, scope)
+	}
+	return c.transactOn(ctx, c.rt.store, scope, nil)
+}
+
+// transactor is the part of a Store that writes.
+type transactor interface {
+	Transact(ctx context.Context, scope Scope, change func(View) (Change, error)) (View, error)
+}
+
+// transactOn writes only a ruling that permit, when it is given, lets pass.
+func (c *claim) transactOn(ctx context.Context, on transactor, scope Scope, permit func(ruling) error) (ruling, View, error) {
 	var r ruling
 	var written Change
 	var unknown View
 	nonce := newNonce(c.rt.random)
-	view, err := c.rt.store.Transact(ctx, scope, func(view View) (Change, error) {
+	view, err := on.Transact(ctx, scope, func(view View) (Change, error) {
 		for _, hash := range rulesOf(view) {
 			if _, known := c.fingerprints[hash]; !known && !c.gone[hash] {
 				unknown = view
 				return Change{}, errMoreRules
 			}
 		}
+		if c.otherShare(view, scope) {
+			unknown = view
+			return Change{}, errMoreRules
+		}
 		var err error
 		c.begun = startWatch(c.rt.clock)
 		r, written, err = c.admit(view, nonce)
+		if err == nil && permit != nil {
+			err = permit(r)
+		}
 		return written, err
 	})
 	if errors.Is(err, errMoreRules) {
@@ -39,6 +59,10 @@ func (c *claim) transact(ctx context.Context, scope Scope) (ruling, View, error)
 	}
 	if err != nil {
 		return ruling{}, View{}, err
+	}
+	if on == c.within {
+		c.within.events = written.Events
+		return r, view, nil
 	}
 	for _, event := range written.Events {
 		c.rt.observer.Recorded(ctx, event)
@@ -71,6 +95,25 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 	}
 	q := c.inquiry(view)
 	r := decide(q)
+	if r.act == actConsent {
+		var given *Operation
+		var told Event
+		var err error
+		if given, told, r, err = c.consent(view, r.op); err != nil {
+			return ruling{}, Change{}, err
+		}
+		if given != nil {
+			change.Put = []*Operation{given}
+			change.Events = append(change.Events, told)
+			view.Operation = given
+			q = c.inquiry(view)
+			q.consents = false
+			r = decide(q)
+		}
+	}
+	if r.act == actPropose {
+		r = c.consentForNothing(view, r)
+	}
 	if r.act == actBegin && r.alias {
 		// The twin came without its snapshot; as an alias of it the call finds
 		// it whole.
@@ -95,6 +138,9 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 		}
 		if r.op == nil {
 			change.Bind = c.bindings(next, next.Key.Generation)[1:]
+			if c.rule.Planting != nil {
+				change.Bind = append(change.Bind, Binding{markerKey(c.planter.marks(next.ID, "").Marker), next.ID})
+			}
 		}
 		change.Put = []*Operation{next}
 		change.Events = append(change.Events, event)
@@ -142,14 +188,17 @@ func (c *claim) restrict(q inquiry, r ruling) ruling {
 		limited.op = r.op
 		return *limited
 	}
-	return r
+	return c.fit(q, r)
 }
 
 // move applies the begin or the proposal to its operation.
 func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, error) {
 	op := r.op
 	if op == nil {
-		op = c.draft(q, r.supersedes)
+		var err error
+		if op, err = c.draft(q, r.supersedes); err != nil {
+			return nil, Event{}, err
+		}
 	}
 	k := cause{
 		at: q.now, actor: c.call.Principal.Actor, lease: c.rule.Lease, input: c.rule.InputExpires,
@@ -161,10 +210,10 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	}
 	if r.act == actPropose {
 		k.event = EventProposed
-		if op.State() == StateAuthorized || op.State() == StateFailedRetryable {
+		if s := op.State(); s == StateAwaitingApproval || s == StateAuthorized || s == StateFailedRetryable {
 			k.event = EventProposalVoided
 		}
-		k.approval = &Approval{ExpiresAt: q.now.Add(c.rule.ApprovalExpires)}
+		k.approval = c.rule.proposes(op, q.now)
 		k.rulesHash, k.definition = c.rule.Hash, c.call.Facts.Definition
 		k.approval.Digest = proposalDigest(op, k, c.call.Facts)
 		return apply(op, k)
@@ -178,19 +227,24 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	if c.call.ManualLease {
 		attempt.Claimant, attempt.Claim = claimDigests(c.call.Principal.Actor, c.call.ClaimToken)
 	}
-	if current := op.Current(); current != nil {
-		attempt.ProviderKey = current.ProviderKey
+	attempt.ProviderKey = c.planter.providerKey(op.ID, op.Attempts)
+	if c.rule.Planting != nil {
+		marks := c.planter.marks(op.ID, attempt.ProviderKey)
+		attempt.Marks = &marks
 	}
 	if op.State() == StateAwaitingInput {
 		k.event = EventContinued
 		attempt.Continues = op.AttemptNumber()
 	}
 	k.begin, k.again = &attempt, true
+	k.booking = c.booking(op, q.now)
 	next, event, err := apply(op, k)
 	if err == nil && len(next.Arguments) == 0 {
 		// Retention has taken the snapshot; the call carries an equal one.
-		next.Arguments = c.call.Arguments
-		next.PayloadDigest = payloadDigest(c.rule.Tool, c.call.Arguments)
+		if next.Arguments, err = c.planter.plant(c.call.Arguments, op.ID, attempt.ProviderKey); err != nil {
+			return nil, Event{}, err
+		}
+		next.PayloadDigest = payloadDigest(c.rule.Tool, next.Arguments)
 	}
 	if err == nil && k.event == EventContinued {
 		next.Inputs = q.inputs
@@ -199,14 +253,19 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 }
 
 // draft is a new operation that is not in the ledger yet.
-func (c *claim) draft(q inquiry, supersedes *Operation) *Operation {
+func (c *claim) draft(q inquiry, supersedes *Operation) (*Operation, error) {
+	id := newOperationID(q.now, c.rt.random)
+	arguments, err := c.planter.plant(c.call.Arguments, id, c.planter.providerKey(id, nil))
+	if err != nil {
+		return nil, err
+	}
 	op := &Operation{
-		ID: newOperationID(q.now, c.rt.random), Tenant: c.call.Principal.Tenant, Actor: c.call.Principal.Actor,
+		ID: id, Tenant: c.call.Principal.Tenant, Actor: c.call.Principal.Actor,
 		Key: c.named.keys[0], Tool: c.rule.Tool, Effect: c.rule.Effect,
 		Fingerprint: q.fingerprints[q.current], FingerprintRules: q.current, Matter: c.matter,
 		UpstreamIdentity: c.call.Facts.UpstreamIdentity, Definition: c.call.Facts.Definition,
 		RulesHash: c.rule.Hash, PolicyRevision: c.rule.Revision,
-		Arguments: c.call.Arguments, PayloadDigest: payloadDigest(c.rule.Tool, c.call.Arguments),
+		Arguments: arguments, PayloadDigest: payloadDigest(c.rule.Tool, arguments),
 		Meta: c.meta(), CreatedAt: q.now, ProposedAt: q.now, ExpiresAt: c.call.ExpiresAt,
 		DispatchBy: c.dispatchBy(q.now),
 	}
@@ -215,7 +274,7 @@ func (c *claim) draft(q inquiry, supersedes *Operation) *Operation {
 		op.Supersedes = supersedes.ID
 		op.Key.Generation = supersedes.Key.Generation + 1
 	}
-	return op
+	return op, nil
 }
 
 // meta joins the call's facts and the identities that did not name it.

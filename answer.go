@@ -17,7 +17,14 @@ func (c *claim) granted(r ruling, view View) (Answer, *Grant, error) {
 		LeaseExpiresAt: op.LeaseExpiresAt, Arguments: op.Arguments, ProviderKey: current.ProviderKey,
 		Rule: c.rule, nonce: current.Nonce, started: view.Now, begun: c.begun,
 	}
-	if !c.call.ManualLease {
+	if current.Marks != nil {
+		grant.Marks = *current.Marks
+	}
+	grant.Marks.ProviderKey = current.ProviderKey
+	if current.ProviderKey != "" {
+		c.rt.sights.watched(op, current.Number, c.rt.clock.Now())
+	}
+	if !c.call.ManualLease && c.within == nil {
 		c.rt.leases.hold(grant)
 	}
 	answer := Answer{
@@ -33,7 +40,7 @@ func (c *claim) answer(ctx context.Context, r ruling, view View) (Answer, error)
 	op := r.op
 	answer := Answer{
 		Decision: r.decision, Reason: r.reason, RetryAfter: r.retryAfter, SimilarTo: r.similarTo,
-		Warning: r.warning, Text: r.text, Received: c.fingerprints[c.ruled.rules],
+		Warning: r.warning, Text: r.text, Received: c.fingerprints[c.ruled.rules], Budget: r.budget,
 	}
 	var subject OperationID
 	if op != nil && !r.hidden {

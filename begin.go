@@ -30,9 +30,35 @@ func decideBegin(q inquiry, op, supersedes *Operation) ruling {
 		return held(op, Denied, ReasonQuarantined)
 	}
 	if consentMissing(q, op) {
+		if op != nil && op.Status == StatusUncertain {
+			return held(op, Uncertain, uncertainReason(op))
+		}
+		if op != nil && op.Status == StatusAwaitingInput {
+			return held(op, Denied, ReasonApprovalInvalid)
+		}
 		r.act, r.decision, r.reason = actPropose, AwaitingApproval, ReasonPending
 	}
 	return r
+}
+
+// decideWaiting answers a call whose operation waits for a person: the
+// proposal is made again when rules or definition have changed since, and a
+// consent that came with the call is judged.
+func decideWaiting(q inquiry, op *Operation) ruling {
+	pending := answered(AwaitingApproval, ReasonPending, op)
+	mine := q.principal.Actor == op.Actor || q.provenance.explicit()
+	if !mine || !q.principal.May(RightCall) {
+		return pending
+	}
+	changed := op.RulesHash != q.rule.Hash || op.Definition != q.facts.Definition
+	outdated := q.view.Active != "" && q.view.Active != q.rule.Hash
+	if changed && (q.needsApproval || !q.checked) && !outdated && !q.facts.Quarantined {
+		return ruling{act: actPropose, decision: AwaitingApproval, reason: ReasonPending, op: op}
+	}
+	if q.consents {
+		return ruling{act: actConsent, decision: AwaitingApproval, reason: ReasonPending, op: op}
+	}
+	return pending
 }
 
 // consentMissing reports whether a person must approve first: the rule asks

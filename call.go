@@ -49,6 +49,18 @@ type Call struct {
 	// while the attempt that it began is live, a repeat under the same token is
 	// given the same grant, so that a lost answer locks nobody out. Empty: none.
 	ClaimToken string
+	// Consent is a verified consent that was given elsewhere, nil if none came
+	// with the call. It counts for the proposal whose digest it names.
+	Consent *ExternalConsent
+	// Defaults fills the defaults of the tool's schema in, for what rules read
+	// from the arguments; nil changes nothing. It is pure.
+	Defaults func(arguments []byte) []byte
+	// Resume names a recorded operation directly: its identity and its frozen
+	// bytes are used, whatever else the call carries. It needs the right to
+	// resolve; see [Runtime.CallOf].
+	Resume OperationID
+	// authorized: run because it was approved, by the gateway itself.
+	authorized bool
 	// Derive derives the key from these parts, as [KeyRule.From] does, where
 	// neither the caller nor the tool's rule gives one.
 	Derive []string
@@ -84,6 +96,11 @@ type Answer struct {
 	Twin OperationID
 	// Received is the fingerprint of this call; compare with the operation's.
 	Received Fingerprint
+	// Budget says why the call did not fit, with denied(budget_exceeded).
+	Budget *BudgetRefusal
+	// Current is what became of a created resource since, in a replay of the
+	// family creation: "found", "gone" or "unknown"; gateways fill it in.
+	Current string
 	// Warning says that content refused before is running now.
 	Warning string
 	// WouldBe is what enforce would have decided, in observe mode.
@@ -151,6 +168,8 @@ type Grant struct {
 	// sent this time.
 	Arguments   []byte
 	ProviderKey string
+	// Marks are what is planted in Arguments, so that the effect can be found.
+	Marks Marks
 	// Unrecorded: no record stands behind the grant (a read-only tool, or
 	// observe mode); Settle only observes it.
 	Unrecorded bool

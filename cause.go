@@ -21,6 +21,8 @@ type cause struct {
 	outcome Outcome
 	// receipts are the proofs of a commit.
 	receipts []Receipt
+	// newProviderKey: the next attempt gets another provider key.
+	newProviderKey bool
 	// by names the person or strategy that decided.
 	by string
 	// reason and message explain a decision to people.
@@ -31,6 +33,10 @@ type cause struct {
 	approval *Approval
 	// dispatchBy restarts the right to begin.
 	dispatchBy time.Time
+	// booking is the money that a begin sets aside, actual what an effect did
+	// cost; nil for none.
+	booking *Booking
+	actual  *Amount
 	// lease, input and retain are the durations of the tool's rule.
 	lease  time.Duration
 	input  time.Duration

@@ -18,11 +18,16 @@ import (
 // shares its outcome. The error is ctx's own when the caller left while
 // waiting, or ErrClosed; everything else is an answer.
 func (rt *Runtime) Claim(ctx context.Context, call Call) (Answer, *Grant, error) {
+	return rt.claim(ctx, call, nil)
+}
+
+// claim begins within a transaction of the caller's, if there is one.
+func (rt *Runtime) claim(ctx context.Context, call Call, within *transaction) (Answer, *Grant, error) {
 	if rt.closed.Load() {
 		return Answer{}, nil, ErrClosed
 	}
 	ctx = rt.observer.CallStarted(ctx, call)
-	c := &claim{rt: rt, call: call, arrived: firstTime(call.ArrivedAt, rt.clock.Now()), joined: map[OperationID]bool{}, gone: map[Digest]bool{}}
+	c := &claim{rt: rt, call: call, arrived: firstTime(call.ArrivedAt, rt.clock.Now()), joined: map[OperationID]bool{}, gone: map[Digest]bool{}, within: within}
 	if tracer, ok := rt.observer.(Tracer); ok {
 		if parent := tracer.Traceparent(ctx); parent != "" {
 			c.traced = map[string]string{MetaTraceparent: parent}
@@ -59,6 +64,8 @@ func firstTime(times ...time.Time) time.Time {
 // claim is one call on its way to an answer.
 type claim struct {
 	rt *Runtime
+	// within is the caller's own transaction, nil where there is none.
+	within *transaction
 	// caller is the context of whoever waits for the answer.
 	caller context.Context
 	// begun runs from the instant that send_by counts from.
@@ -78,9 +85,21 @@ type claim struct {
 	matter      Matter
 	invalid     string
 	refusedText string
-	// needsApproval is what the rule\'s condition says of this call.
+	// needsApproval is what the rule's condition says of this call.
 	needsApproval bool
-	checked       bool
+	// price is what the call costs, noPrice why that cannot be told.
+	price   Amount
+	noPrice error
+	checked bool
+	// followed: the call's own operation was superseded, and the call is about
+	// the successor now.
+	followed bool
+	// planter makes the marks and the provider key, nil where there are none.
+	planter *planter
+	// resumed is the operation that the call names directly.
+	resumed *Operation
+	// looked: the call has looked its operation up.
+	looked bool
 	// spent says whether the call has taken its token of the rate limits, and
 	// held what they answered.
 	spent bool
@@ -109,11 +128,21 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 		return c.denial(ctx, ReasonBadArguments, err.Error()), nil, nil
 	}
 	c.rule.Hash = c.ruled.hash
-	if answer, refused := c.prepare(ctx); refused {
+	if c.planter, err = rt.planterFor(context.WithoutCancel(ctx), c.call.Principal.Tenant, c.rule); err != nil {
+		return rt.storeFailed(c, err), nil, nil
+	}
+	prepare := c.prepare
+	if c.call.Resume != "" {
+		prepare = c.resume
+	}
+	if answer, refused := prepare(ctx); refused {
 		return answer, nil, nil
 	}
 	for {
 		r, view, err := c.attempt(ctx)
+		if errors.Is(err, errPlanting) {
+			return c.denial(ctx, ReasonBadArguments, err.Error()), nil, nil
+		}
 		if errors.Is(err, errCallerLeft) {
 			return Answer{}, nil, fmt.Errorf("%w: %w", err, ctx.Err())
 		}
@@ -121,7 +150,13 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 			return rt.storeFailed(c, err), nil, nil
 		}
 		if r.act == actFollow {
-			return c.follow(ctx, r.op)
+			if answer, final := c.follow(ctx, r.op); final {
+				return answer, nil, nil
+			}
+			continue
+		}
+		if c.lookFirst(ctx, r, view.Now) {
+			continue
 		}
 		if r.act == actAgain {
 			continue
@@ -172,17 +207,19 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 	defer cancel()
 	scope := c.scope()
 	c.begun = startWatch(c.rt.clock)
-	if c.named.provenance != ProvenanceNone {
+	var found *Operation
+	if c.named.provenance != ProvenanceNone || c.resumed != nil {
 		view, err := c.rt.store.Load(ctx, scope)
 		if err != nil {
 			return ruling{}, View{}, err
 		}
 		if op := view.Operation; op != nil {
+			found = op
 			if err := c.learnRules(ctx, view); err != nil {
 				return ruling{}, View{}, err
 			}
 			r := decide(c.inquiry(view))
-			if lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt()); !lapsed && !c.foundByLowerKey(view) && r.act != actBegin && r.act != actPropose && r.act != actAgain {
+			if lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt()); !lapsed && !c.foundByLowerKey(view) && r.act != actBegin && r.act != actPropose && r.act != actAgain && r.act != actConsent {
 				return r, view, nil
 			}
 		}
@@ -193,6 +230,10 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 		}
 	}
 	c.check()
+	if c.call.Consent != nil {
+		scope.Consent = c.call.Consent.ID
+	}
+	scope.Budgets = c.budgetQuery(found)
 	scope.Tool = c.rule.Tool
 	scope.FingerprintRules = c.ruled.rules
 	if c.matter != "" {
@@ -207,11 +248,15 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 		if err := c.learnRules(ctx, view); err != nil {
 			return ruling{}, View{}, err
 		}
+		scope.Budgets = c.budgetQuery(view.Operation)
 	}
 }
 
 // scope names the operation; twins are added for begins.
 func (c *claim) scope() Scope {
+	if c.resumed != nil {
+		return Scope{Tenant: c.resumed.Tenant, ID: c.resumed.ID, Later: c.rule.Effect == EffectIdempotent}
+	}
 	return Scope{
 		Tenant: c.call.Principal.Tenant, Keys: c.named.keys,
 		Lineage: c.named.provenance == ProvenanceDerived,
@@ -230,10 +275,11 @@ func (c *claim) check() {
 		c.invalid = c.call.Validate(c.call.Arguments)
 	}
 	if c.rule.Deny != nil {
-		c.refusedText = c.rule.Deny(c.call.Arguments, c.call.Principal)
+		c.refusedText = c.rule.Deny(c.call.Arguments, c.principal())
 	}
-	if c.rule.NeedsApproval != nil {
-		c.needsApproval = c.rule.NeedsApproval(c.call.Arguments, c.call.Principal)
+	c.needsApproval = c.wantsConsent()
+	if c.rule.Spend != nil {
+		c.price, c.noPrice = c.priceOf(c.call.Arguments)
 	}
 }
 
@@ -267,7 +313,7 @@ func (c *claim) learnRules(ctx context.Context, view View) error {
 		if err != nil {
 			return err
 		}
-		if program == nil {
+		if program == nil || c.marked() {
 			c.gone[hash] = true
 			continue
 		}
@@ -296,15 +342,22 @@ func rulesOf(view View) []Digest {
 
 func (c *claim) inquiry(view View) inquiry {
 	q := inquiry{
-		now: view.Now, arrived: c.arrived, principal: c.call.Principal, rule: c.rule,
+		now: view.Now, arrived: c.arrived, principal: c.principal(), rule: c.rule,
 		facts: c.call.Facts, provenance: c.named.provenance, fingerprints: c.fingerprints,
 		current: c.ruled.rules, claimed: c.call.EffectFingerprint, matter: c.matter,
 		joined: c.joined, patient: c.patient(), view: view,
 	}
+	if op := view.Operation; op != nil && c.rule.ProviderKey != nil {
+		q.watched = c.rt.sights.age(op, op.firstPresented(), c.rt.clock.Now())
+	}
 	if c.call.ManualLease {
 		q.claimToken = c.call.ClaimToken
 	}
-	q.needsApproval = c.needsApproval
+	if c.followed {
+		// The key that the caller gave is what its rules of age are about.
+		q.view.Found.Provenance = c.named.provenance
+	}
+	q.needsApproval, q.checked, q.consents = c.needsApproval, c.checked, c.call.Consent != nil
 	if next := c.call.Continuation; next != nil {
 		q.continues, q.state, q.inputs = true, digestOf(next.State), digestOf(next.Inputs)
 	}

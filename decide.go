@@ -29,6 +29,9 @@ func decideSame(q inquiry, op *Operation) ruling {
 	if !known {
 		return answered(Denied, ReasonFingerprintUnverifiable, op)
 	}
+	if op.Status == StatusCancelled && op.Reason == ReasonSuperseded {
+		return ruling{act: actFollow, decision: Denied, reason: ReasonCancelled, op: op}
+	}
 	if fingerprint != op.Fingerprint {
 		return decideOther(q, op)
 	}
@@ -97,7 +100,7 @@ func decideStatus(q inquiry, op *Operation) ruling {
 	}
 	switch op.EffectiveState(q.now) {
 	case StateAwaitingApproval:
-		return answered(AwaitingApproval, ReasonPending, op)
+		return decideWaiting(q, op)
 	case StateAuthorized:
 		return beginExisting(q, op)
 	case StateExecuting:
@@ -126,9 +129,6 @@ func decideStatus(q inquiry, op *Operation) ruling {
 	case StateDenied:
 		return answered(Denied, op.Reason, op)
 	case StateCancelled:
-		if op.Reason == ReasonSuperseded {
-			return ruling{act: actFollow, decision: Denied, reason: ReasonCancelled, op: op}
-		}
 		return answered(Denied, ReasonCancelled, op)
 	}
 	if guard("a", op, cause{at: q.now}) == "" {
@@ -173,11 +173,7 @@ func mayRunAgain(q inquiry, op *Operation) bool {
 	if op.Effect == EffectIdempotent && q.rule.Effect == EffectIdempotent {
 		return !q.view.Later
 	}
-	current := op.Current()
-	if q.rule.ProviderKey == nil || current == nil || current.ProviderKey == "" {
-		return false
-	}
-	return q.now.Before(op.Attempts[0].BegunAt.Add(q.rule.ProviderKey.Retention))
+	return presentable(op, q.rule, q.now, q.watched)
 }
 
 func uncertainReason(op *Operation) Reason {

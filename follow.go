@@ -43,27 +43,53 @@ func (rt *Runtime) waitFor(ctx context.Context, op *Operation, patience time.Dur
 // changes.
 const lookAgain = 100 * time.Millisecond
 
-// follow answers a superseded operation's key as its successor.
-func (c *claim) follow(ctx context.Context, op *Operation) (Answer, *Grant, error) {
-	for seen := map[OperationID]bool{op.ID: true}; op.Reason == ReasonSuperseded; seen[op.ID] = true {
-		view, err := c.rt.store.Load(ctx, Scope{Tenant: op.Tenant, ID: op.SupersededBy})
-		if err != nil {
-			return c.rt.storeFailed(c, err), nil, nil
-		}
-		if view.Operation == nil || seen[op.SupersededBy] {
+// follow makes a call whose operation was superseded one about the successor,
+// at the end of the chain: its effect, its bytes. Only a call that is equal to
+// one of the chain is; others conflict. It reports whether the answer is final.
+func (c *claim) follow(ctx context.Context, op *Operation) (Answer, bool) {
+	asked, received := c.fingerprints, c.fingerprints[c.ruled.rules]
+	view := View{Operation: op}
+	equal := false
+	for seen := map[OperationID]bool{}; ; {
+		equal = equal || asked[op.FingerprintRules] == op.Fingerprint
+		if op.Reason != ReasonSuperseded || seen[op.ID] {
 			break
 		}
-		op = view.Operation
-		c.fingerprints[op.FingerprintRules] = op.Fingerprint
-		r := storedAnswer(c.inquiry(view), op)
-		if r.act == actFollow {
-			continue
+		seen[op.ID] = true
+		var err error
+		if view, err = c.rt.store.Load(ctx, Scope{Tenant: op.Tenant, ID: op.SupersededBy}); err != nil {
+			return c.rt.storeFailed(c, err), true
 		}
-		answer, err := c.answer(ctx, r, view)
-		if err != nil {
-			return c.rt.storeFailed(c, err), nil, nil
+		if view.Operation == nil {
+			return c.denial(ctx, ReasonCancelled, op.Message), true
 		}
-		return answer, nil, nil
+		if op = view.Operation; asked[op.FingerprintRules] == "" {
+			if err := c.learnRules(ctx, view); err != nil {
+				return c.rt.storeFailed(c, err), true
+			}
+		}
 	}
-	return c.denial(ctx, ReasonCancelled, op.Message), nil, nil
+	if !equal {
+		answer, err := c.answer(ctx, answered(Conflict, ReasonKeyReused, op), view)
+		if err != nil {
+			return c.rt.storeFailed(c, err), true
+		}
+		return answer, true
+	}
+	if c.call.EffectFingerprint == received {
+		c.call.EffectFingerprint = ""
+	}
+	if len(op.Arguments) > 0 {
+		c.call.Arguments = op.Arguments
+	}
+	c.call.Meta, c.matter = op.Meta, op.Matter
+	c.named = named{keys: []Key{op.Key}, provenance: c.named.provenance}
+	c.fingerprints, c.followed, c.checked = map[Digest]Fingerprint{op.FingerprintRules: op.Fingerprint}, true, false
+	if _, known := c.fingerprints[c.ruled.rules]; !known {
+		var err error
+		if c.fingerprints[c.ruled.rules], err = c.fingerprint(c.ruled); err != nil {
+			return c.denial(ctx, ReasonBadArguments, err.Error()), true
+		}
+	}
+	return Answer{}, false
 }

@@ -31,6 +31,13 @@ type inquiry struct {
 	joined map[OperationID]bool
 	// needsApproval: the rule's condition wants a person's consent to this call.
 	needsApproval bool
+	// checked: the condition has been looked at.
+	checked bool
+	// consents: a consent came with the call and is still to be judged.
+	consents bool
+	// watched is for how long this process has known of the first attempt that
+	// carried the operation's provider key, by its own clock.
+	watched time.Duration
 	// claimToken names the claim, if the caller leads its own lease.
 	claimToken string
 	// patient: the call may still wait for a live attempt.
@@ -58,6 +65,8 @@ const (
 	actWait
 	// actPropose: store a proposal that waits for a person.
 	actPropose
+	// actConsent: judge the consent that came with the call, and ask again.
+	actConsent
 	// actAgain: the keys have become names of an existing operation; ask
 	// again, about that.
 	actAgain
@@ -88,6 +97,8 @@ type ruling struct {
 	similarTo  OperationID
 	warning    string
 	text       string
+	// budget says why the call does not fit.
+	budget *BudgetRefusal
 }
 
 func answered(decision Decision, reason Reason, op *Operation) ruling {

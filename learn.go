@@ -24,7 +24,11 @@ func learn(op *Operation, c cause) {
 		op.Approval = c.approval
 	case EventBegun, EventContinued:
 		if c.begin != nil {
-			op.Attempts = append(op.Attempts, *c.begin)
+			begun := *c.begin
+			if c.booking != nil && !op.holds() {
+				begun.Bookings = []Booking{*c.booking}
+			}
+			op.Attempts = append(op.Attempts, begun)
 		}
 		if c.event == EventContinued {
 			op.AnsweredState, op.RequestState = op.RequestState, ""
@@ -48,6 +52,10 @@ func learn(op *Operation, c cause) {
 		}
 	case EventFoundMany:
 		learnMany(op, c)
+	case EventResolvedNot:
+		if current := op.Current(); current != nil && c.newProviderKey {
+			current.NewProviderKey = true
+		}
 	}
 }
 
@@ -88,6 +96,10 @@ func learnProof(op *Operation, number int, c cause) {
 	if a := op.attempt(number); a != nil && c.event != EventResolvedCommitted {
 		a.Proved = true
 		endAttempt(op, number, c)
+	}
+	if op.ResultIsError && op.Status != StatusCommitted {
+		// What the tool called an error was none.
+		op.Result, op.ResultDigest, op.ResultIsError = nil, "", false
 	}
 	keepResult(op, c)
 }

@@ -3,6 +3,7 @@
 package deed
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -61,7 +62,14 @@ const (
 type Resolution struct {
 	Outcome   ResolutionOutcome
 	RemoteIDs []string
-	Reason    string
+	// Items are the outcomes of the members of a batch, with ResolveCommitted;
+	// none of them may be unknown.
+	Items  []Item
+	Reason string
+	// NewProviderKey, with ResolveNotApplied, presents the next attempt under
+	// another provider key: for providers that store a failure under the old
+	// one and answer it for ever.
+	NewProviderKey bool
 	// Version, when not 0, is the version that the person looked at; the
 	// decision is refused if the operation has moved since.
 	Version int64
@@ -73,8 +81,25 @@ type Resolution struct {
 // Resolve records a person's decision. It needs the right to resolve. A
 // *RefusedError says that the operation cannot be resolved where it stands.
 func (rt *Runtime) Resolve(ctx context.Context, who Principal, id OperationID, res Resolution) (*Operation, error) {
+	decide, err := resolving(id, who, res)
+	if err != nil {
+		return nil, err
+	}
+	return rt.operate(ctx, who, id, RightResolve, decide)
+}
+
+// resolving is the pure part of Resolve.
+func resolving(id OperationID, who Principal, res Resolution) (func(*Operation, Rule, time.Time) (cause, error), error) {
 	if res.Reason == "" {
 		return nil, fmt.Errorf("%s: resolving needs a reason: say how you know", id)
+	}
+	if res.NewProviderKey && res.Outcome != ResolveNotApplied {
+		return nil, fmt.Errorf("%s: a new provider key goes with not_applied: nothing else lets another attempt leave", id)
+	}
+	for _, item := range res.Items {
+		if res.Outcome != ResolveCommitted || item.Outcome != OutcomeSuccess && item.Outcome != OutcomeRefused {
+			return nil, fmt.Errorf("%s: item %q: the items of a committed batch are success or refused; one that nobody knows leaves it uncertain", id, item.ID)
+		}
 	}
 	event, ok := map[ResolutionOutcome]EventName{
 		ResolveCommitted: EventResolvedCommitted, ResolveNotApplied: EventResolvedNot, ResolveAbandon: EventResolvedAbandoned,
@@ -83,7 +108,7 @@ func (rt *Runtime) Resolve(ctx context.Context, who Principal, id OperationID, r
 		return nil, fmt.Errorf("%s: resolving as %q: the outcomes are committed, not_applied, abandon", id, res.Outcome)
 	}
 	by := operatorName(who)
-	return rt.operate(ctx, who, id, RightResolve, func(op *Operation, rule Rule, now time.Time) (cause, error) {
+	return func(op *Operation, rule Rule, now time.Time) (cause, error) {
 		if res.Version != 0 && res.Version != op.Version {
 			return cause{}, fmt.Errorf("%s: %w: version %d was looked at, it is %d now", id, ErrVersion, res.Version, op.Version)
 		}
@@ -96,9 +121,20 @@ func (rt *Runtime) Resolve(ctx context.Context, who Principal, id OperationID, r
 		c := cause{event: event, by: by, message: res.Reason, reason: ReasonResolved, dispatchBy: now.Add(rule.MaxAge)}
 		if event == EventResolvedCommitted {
 			c.receipts = statedReceipts(res.RemoteIDs, by, op)
+			c.receipts[0].Items = res.Items
+		}
+		if res.NewProviderKey {
+			current := op.Current()
+			if current == nil || current.ProviderKey == "" {
+				return cause{}, &RefusedError{Operation: op, Event: event, Hint: "it was sent without a provider key"}
+			}
+			if bytes.Contains(op.Arguments, []byte(current.ProviderKey)) {
+				return cause{}, &RefusedError{Operation: op, Event: event, Hint: "the provider key is part of the frozen bytes; resolve it without a new key, or act anew under another operation key"}
+			}
+			c.newProviderKey = true
 		}
 		return c, nil
-	})
+	}, nil
 }
 
 // holderMayLive says why it is too early to decide about an attempt whose

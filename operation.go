@@ -122,14 +122,30 @@ type Operation struct {
 	Version int64 `json:"version"`
 }
 
-// Approval is the consent to one digest.
+// Approval is the wish for a consent to one digest, and the consent.
 type Approval struct {
-	Digest    Digest    `json:"digest"`
-	ID        string    `json:"id,omitempty"`
+	Digest Digest `json:"digest"`
+	// ID names the latest consent that was given elsewhere, if any was.
+	ID string `json:"id,omitempty"`
+	// ExpiresAt ends the time to decide, and to dispatch what was approved.
 	ExpiresAt time.Time `json:"expires_at"`
-	Approvers []string  `json:"approvers,omitempty"`
+	// Approvers are those who consented; Votes say more.
+	Approvers []string `json:"approvers,omitempty"`
 	// SpentAt is when the first dispatch consumed it.
 	SpentAt time.Time `json:"spent_at,omitzero"`
+
+	AskedAt time.Time `json:"asked_at,omitzero"`
+	AskedBy Actor     `json:"asked_by,omitempty"`
+	// AskAgain is how many seconds a caller waits before it asks again.
+	AskAgain int     `json:"ask_again_seconds,omitempty"`
+	Run      RunMode `json:"run,omitempty"`
+	// Quorum is how many people must consent, MayApprove who may, empty for
+	// everybody with the right; Self permits the operation's own actor. They are
+	// those of the rules at the proposal.
+	Quorum     int     `json:"quorum,omitempty"`
+	MayApprove []Actor `json:"may_approve,omitempty"`
+	Self       bool    `json:"self,omitempty"`
+	Votes      []Vote  `json:"votes,omitempty"`
 }
 
 // Current returns the latest attempt, or nil when none was ever begun.
@@ -183,8 +199,7 @@ func (op *Operation) clone() *Operation {
 	next.Attempts = append([]Attempt(nil), op.Attempts...)
 	next.Receipts = append([]Receipt(nil), op.Receipts...)
 	if op.Approval != nil {
-		approval := *op.Approval
-		next.Approval = &approval
+		next.Approval = op.Approval.clone()
 	}
 	return &next
 }

@@ -43,6 +43,10 @@ func (rt *Runtime) Regrant(ctx context.Context, who Principal, id OperationID, a
 		observed: context.WithoutCancel(ctx), nonce: a.Nonce, begun: startWatch(rt.clock), started: view.Now,
 		call: Call{Principal: who, Tool: op.Tool, Arguments: op.Arguments, Meta: op.Meta, ManualLease: true, ClaimToken: token},
 	}
+	if a.Marks != nil {
+		grant.Marks = *a.Marks
+	}
+	grant.Marks.ProviderKey = a.ProviderKey
 	grant.answer = Answer{
 		Decision: Execute, Operation: op, Effective: op.EffectiveStatus(view.Now), Received: op.Fingerprint,
 		Principal: who, Rule: grant.Rule, At: rt.clock.Now(),

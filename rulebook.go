@@ -72,11 +72,18 @@ func (rt *Runtime) ruledBy(rule Rule) (ruled, error) {
 // ruleHash covers what decides fingerprint, key, approval and budget of one
 // tool; any other edit of a policy leaves it as it is.
 func ruleHash(rule Rule, fingerprint string) (Digest, error) {
-	doc, err := json.Marshal(map[string]any{
+	parts := map[string]any{
 		"fingerprint": fingerprint, "from": rule.Key.From, "before": rule.Key.Before,
 		"identity": rule.Identity, "scope": rule.Scope, "matter": rule.Matter,
 		"conditions": rule.Conditions,
-	})
+	}
+	if a := rule.Approval; a != nil {
+		parts["approval"] = []any{a.When == nil, a.Approvers, a.Quorum, a.Expires, a.OnCall, a.Self}
+	}
+	if rule.Spend != nil {
+		parts["budget"] = rule.Spend.Budget
+	}
+	doc, err := json.Marshal(parts)
 	if err != nil {
 		return "", fmt.Errorf("hashing the rules of %s: %w", rule.Tool, err)
 	}

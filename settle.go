@@ -61,11 +61,32 @@ func (rt *Runtime) Settle(_ context.Context, g *Grant, out Outcome) (Answer, err
 
 // settle writes the outcome once.
 func (rt *Runtime) settle(ctx context.Context, g *Grant, out Outcome) (*Operation, error) {
+	settled, events, err := rt.settleOn(ctx, rt.store, g, out)
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range events {
+		rt.observer.Recorded(ctx, event)
+	}
+	switch {
+	case settled.Status == StatusUncertain && rt.reconciler != nil:
+		rt.sights.watched(settled, settled.latestOpen().Number, rt.clock.Now())
+	case settled.Status != StatusUncertain && settled.Status != StatusExecuting && (rt.reconciler != nil || g.ProviderKey != ""):
+		rt.sights.forget(settled)
+	}
+	if settled.Diverged || settled.Contradicted {
+		rt.observer.Violated(ctx, string(settled.ID)+": the evidence names more than one effect, or speaks against a decision")
+	}
+	return settled, nil
+}
+
+// settleOn writes the outcome in a transaction of on and tells nobody.
+func (rt *Runtime) settleOn(ctx context.Context, on transactor, g *Grant, out Outcome) (*Operation, []Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, storePatience)
 	defer cancel()
 	var settled *Operation
 	var events []Event
-	_, err := rt.store.Transact(ctx, Scope{Tenant: g.Tenant, ID: g.Operation}, func(view View) (Change, error) {
+	_, err := on.Transact(ctx, Scope{Tenant: g.Tenant, ID: g.Operation}, func(view View) (Change, error) {
 		op := view.Operation
 		if op == nil {
 			return Change{}, ErrNotFound
@@ -83,25 +104,17 @@ func (rt *Runtime) settle(ctx context.Context, g *Grant, out Outcome) (*Operatio
 		settled, events = next, []Event{event}
 		return Change{Put: []*Operation{next}, Events: events}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	for _, event := range events {
-		rt.observer.Recorded(ctx, event)
-	}
-	if settled.Diverged || settled.Contradicted {
-		rt.observer.Violated(ctx, string(settled.ID)+": the evidence names more than one effect, or speaks against a decision")
-	}
-	return settled, nil
+	return settled, events, err
 }
 
 // settlement is the event that an outcome is, where the operation stands now;
 // false when the outcome tells nothing that is not recorded already.
 func settlement(op *Operation, g *Grant, out Outcome, now time.Time) (cause, bool) {
+	out = out.asWhole()
 	current := op.Status == StatusExecuting && op.AttemptNumber() == g.Attempt
 	c := cause{
 		at: now, actor: g.call.Principal.Actor, attempt: g.Attempt, outcome: out, message: out.Message,
-		input: g.Rule.InputExpires, retain: g.Rule.Retention,
+		input: g.Rule.InputExpires, retain: g.Rule.Retention, actual: g.Rule.charged(out),
 	}
 	a := op.attempt(g.Attempt)
 	if a == nil || a.Nonce != g.nonce {

@@ -27,6 +27,9 @@ func apply(op *Operation, c cause) (*Operation, Event, error) {
 	next := op.clone()
 	next.Version++
 	learn(next, c)
+	if c.event == EventApproved && next.Approval != nil && next.Approval.short() {
+		target = "="
+	}
 	switch target {
 	case "=":
 	case "trim":
@@ -63,6 +66,7 @@ func apply(op *Operation, c cause) (*Operation, Event, error) {
 	if note == "n" && next.NoMoreAttempts {
 		moveTo(next, StateCancelled, c)
 	}
+	account(next, c)
 	if note == "l" && op.decidedByPersonOrWebhook() {
 		next.Contradicted = true
 	}

@@ -70,6 +70,12 @@ type Scope struct {
 	Tool         Tool
 	Fingerprints []Fingerprint
 	Matters      []Matter
+	// Budgets asks what budgets have given out; shares that are named are locked
+	// after fingerprints and matters.
+	Budgets []BudgetQuery
+	// Consent asks for which operation the consent of this id was spent, and
+	// locks it, last; empty asks for none.
+	Consent string
 	// FingerprintRules is the hash of the caller's current rules; the view
 	// names the others that unresolved operations of the tool carry.
 	FingerprintRules Digest
@@ -104,6 +110,12 @@ type View struct {
 	Active Digest
 	// Later reports what the scope asked for.
 	Later bool
+	// Budgets answers the scope's, in its order; of those that ask for every
+	// share the shares follow each other by name.
+	Budgets []BudgetSum
+	// ConsentBy is the operation that the scope's consent was spent for, empty
+	// if for none.
+	ConsentBy OperationID
 }
 
 // Refusal is a conflict decision: an operation refused a fingerprint.
@@ -119,7 +131,10 @@ type Change struct {
 	// Key, and overwrites the rest only if the stored version is the view's
 	// (ErrVersion otherwise). Arguments are written on insert and whenever
 	// PayloadDigest differs from the stored one, Result whenever ResultDigest
-	// does, Receipts beyond those stored are added.
+	// does, Receipts beyond those stored are added. The Bookings of attempts
+	// are kept as rows by which View.Budgets adds up, and the ids of
+	// Approval.ConsentIDs are bound to the operation for ever (ErrConsentSpent
+	// when one is another's).
 	Put []*Operation
 	// Bind adds keys as aliases of operations.
 	Bind []Binding

@@ -1,0 +1,151 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// defaultAskAgain is how many seconds a caller that waits for a person is told
+// to wait between two questions.
+const defaultAskAgain = 300
+
+// Approve consents to the proposal that waits under id, whose digest the
+// consent must name. It needs the right to approve. With a quorum it records
+// one vote; the one that completes it makes the operation authorized. It sends
+// nothing.
+//
+// A *ConsentError says why a consent was not taken, who was first, and which
+// digest is current.
+func (rt *Runtime) Approve(ctx context.Context, who Principal, id OperationID, consent Consent) (*Operation, error) {
+	return rt.decideProposal(ctx, who, id, consent, EventApproved)
+}
+
+// Deny refuses the proposal that waits under id, or withdraws an approval that
+// nothing was begun under. It is final for the operation, and its reason is
+// told to the caller. It needs the right to approve; see [Runtime.Approve] for
+// its errors.
+func (rt *Runtime) Deny(ctx context.Context, who Principal, id OperationID, consent Consent) (*Operation, error) {
+	return rt.decideProposal(ctx, who, id, consent, EventApprovalDenied)
+}
+
+func (rt *Runtime) decideProposal(ctx context.Context, who Principal, id OperationID, consent Consent, event EventName) (*Operation, error) {
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	var next *Operation
+	var change Change
+	_, err := rt.store.Transact(ctx, Scope{Tenant: who.Tenant, ID: id, Consent: consent.ID}, func(view View) (Change, error) {
+		change = Change{}
+		op, err := rt.proposal(who, id, view, &change)
+		if err != nil {
+			return Change{}, err
+		}
+		w := word{
+			event: event, approver: who.Actor, digest: consent.Digest, id: consent.ID, reason: consent.Reason,
+			at: view.Now, consumer: view.ConsentBy,
+		}
+		if no := w.judge(op); no != nil {
+			return Change{}, no
+		}
+		var told Event
+		if next, told, err = w.apply(op, rt.retention(op)); err != nil {
+			return Change{}, err
+		}
+		change.Put, change.Events = []*Operation{next}, append(change.Events, told)
+		rt.number(&change, view)
+		return change, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range change.Events {
+		rt.observer.Recorded(ctx, event)
+	}
+	return next, nil
+}
+
+// proposal is the operation that a person decides about, after what time has
+// done to it.
+func (rt *Runtime) proposal(who Principal, id OperationID, view View, change *Change) (*Operation, error) {
+	op := view.Operation
+	if op == nil || !who.reads(op.Actor) {
+		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	if !who.May(RightApprove) {
+		return nil, fmt.Errorf("%s: %w: it takes the right %q", id, ErrForbidden, RightApprove)
+	}
+	lapsed, events, err := lapse(op, view.Now, rt.retention(op))
+	if err != nil {
+		return nil, err
+	}
+	if lapsed != nil {
+		op, change.Events = lapsed, events
+	}
+	return op, nil
+}
+
+// apply moves the operation by the word, which has been judged.
+func (w word) apply(op *Operation, retain time.Duration) (*Operation, Event, error) {
+	c := cause{event: w.event, at: w.at, actor: w.approver, retain: retain}
+	data := map[string]any{}
+	if w.reason != "" {
+		data["message"] = w.reason
+	}
+	if w.event == EventApproved {
+		c.approval = w.consented(op)
+		data["votes"], data["quorum"] = len(c.approval.Votes), max(1, c.approval.Quorum)
+		if w.id != "" {
+			data["consent_id"] = w.id
+		}
+	} else {
+		c.by, c.message, c.reason = string(w.approver), w.reason, ReasonByPerson
+	}
+	next, event, err := apply(op, c)
+	if err != nil {
+		return nil, Event{}, err
+	}
+	event.Data, err = json.Marshal(data)
+	return next, event, err
+}
+
+// retention is how long the results of a settled operation are kept.
+func (rt *Runtime) retention(op *Operation) time.Duration {
+	return rt.policy.Rule(op.Tool, ToolFacts{}).complete().Retention
+}
+
+// number gives the events of a change their ids.
+func (rt *Runtime) number(change *Change, view View) {
+	for i := range change.Events {
+		change.Events[i].ID = newEventID(view.Now, rt.random)
+	}
+}
+
+// Ready lists operations of every tenant, oldest first, that a gateway is to
+// run because they have been approved: authorized, with run on_approval, and
+// still inside their time. Each is dispatched once, whoever tries; at most
+// limit are returned. They come without arguments.
+func (rt *Runtime) Ready(ctx context.Context, limit int) ([]*Operation, error) {
+	now := rt.clock.Now()
+	var ready []*Operation
+	query := Query{Statuses: []Status{StatusAuthorized}, Limit: recoverPage}
+	for {
+		page, err := rt.store.List(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, op := range page.Operations {
+			if op.State() == StateAuthorized && op.Approval != nil && op.Approval.Run == RunOnApproval && now.Before(op.LapsesAt()) {
+				ready = append(ready, op)
+			}
+		}
+		if query.Before = page.Next; page.Next == "" {
+			break
+		}
+	}
+	slices.Reverse(ready) // the newest come first from the ledger
+	return ready[:min(limit, len(ready))], nil
+}

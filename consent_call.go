@@ -1,0 +1,93 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"fmt"
+	"time"
+)
+
+// wantsConsent reports whether the rule holds this call for a person. A
+// condition that fails wants one.
+func (c *claim) wantsConsent() (wants bool) {
+	defer func() {
+		if recover() != nil {
+			wants = true
+		}
+	}()
+	switch {
+	case c.rule.Approval == nil:
+		return c.rule.NeedsApproval != nil && c.rule.NeedsApproval(c.call.Arguments, c.call.Principal)
+	case c.rule.Approval.When == nil:
+		return true
+	}
+	return c.rule.Approval.When(c.withDefaults(c.call.Arguments), c.call.Principal)
+}
+
+// withDefaults are the arguments as the tool will understand them.
+func (c *claim) withDefaults(arguments []byte) []byte {
+	if c.call.Defaults == nil {
+		return arguments
+	}
+	return c.call.Defaults(arguments)
+}
+
+// proposes is the wish for a consent that a proposal carries.
+func (r Rule) proposes(op *Operation, now time.Time) *Approval {
+	wish := &Approval{
+		ExpiresAt: now.Add(r.ApprovalExpires), AskedAt: now, AskedBy: op.Actor, AskAgain: defaultAskAgain,
+		Run: RunOnCall, Quorum: 1,
+	}
+	if a := r.Approval; a != nil {
+		wish.Quorum, wish.MayApprove, wish.Self = max(1, a.Quorum), a.Approvers, a.Self
+		if !a.OnCall {
+			wish.Run = RunOnApproval
+		}
+	}
+	return wish
+}
+
+// consent judges the consent that came with a call against the proposal that
+// waits, and counts it. It returns the operation with the consent, or the
+// refusal of one that does not count.
+func (c *claim) consent(view View, op *Operation) (*Operation, Event, ruling, error) {
+	given := c.call.Consent
+	w := word{
+		event: EventApproved, approver: given.Approver, digest: given.Digest, id: given.ID, at: view.Now,
+		consumer: view.ConsentBy,
+	}
+	if !given.ExpiresAt.IsZero() && !view.Now.Before(given.ExpiresAt) {
+		return nil, Event{}, invalidConsent(op, fmt.Sprintf("the consent ended at %s", stamp(given.ExpiresAt))), nil
+	}
+	if given.ID == "" {
+		return nil, Event{}, invalidConsent(op, "the consent has no id, so that nobody could tell whether it was spent"), nil
+	}
+	if no := w.judge(op); no != nil {
+		if no.Problem == ConsentRepeated {
+			return nil, Event{}, answered(AwaitingApproval, ReasonPending, op), nil
+		}
+		r := invalidConsent(op, no.text)
+		return nil, Event{}, r, nil
+	}
+	next, event, err := w.apply(op, c.rule.Retention)
+	return next, event, ruling{}, err
+}
+
+// consentForNothing looks at a consent that came with a call whose proposal is
+// only being made: it cannot be about it. One that was spent is refused.
+func (c *claim) consentForNothing(view View, r ruling) ruling {
+	if c.call.Consent == nil {
+		return r
+	}
+	if by := view.ConsentBy; by != "" && (r.op == nil || r.op.ID != by) {
+		return invalidConsent(r.op, fmt.Sprintf("consent %q was spent for %s", c.call.Consent.ID, by))
+	}
+	r.text = "the consent that came with the call is for another proposal; this one has its own digest"
+	return r
+}
+
+func invalidConsent(op *Operation, text string) ruling {
+	r := answered(Denied, ReasonApprovalInvalid, op)
+	r.text = text
+	return r
+}

@@ -1,0 +1,162 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/deed-run/deed/internal/canon"
+)
+
+// EditAndApprove replaces the proposal that waits under id by one with other
+// arguments, and consents to that: the operation becomes cancelled as
+// superseded, and the one returned takes its place under an id and a digest of
+// its own. The caller's key answers as the new one, for the arguments that it
+// sent and for the edited ones. With a quorum the new one waits for the others.
+//
+// It needs the right to approve and names the digest that the person looked
+// at; see [Runtime.Approve] for its errors. Tools whose calls are marked for
+// look-ups cannot be edited: their bytes are made from the caller's.
+func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id OperationID, digest Digest, arguments []byte, reason string) (*Operation, error) {
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	before, err := rt.Get(ctx, who, id)
+	if err != nil {
+		return nil, err
+	}
+	e, err := rt.edit(ctx, who, before, arguments)
+	if err != nil {
+		return nil, err
+	}
+	var change Change
+	var next *Operation
+	_, err = rt.store.Transact(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
+		change = Change{}
+		op, err := rt.proposal(who, id, view, &change)
+		if err != nil {
+			return Change{}, err
+		}
+		w := word{event: EventApproved, approver: who.Actor, digest: digest, reason: reason, at: view.Now}
+		if no := w.judge(op); no != nil {
+			no.Event = EventSuperseded
+			return Change{}, no
+		}
+		if next, err = e.replace(op, w, &change); err != nil {
+			return Change{}, err
+		}
+		rt.number(&change, view)
+		return change, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range change.Events {
+		rt.observer.Recorded(ctx, event)
+	}
+	return next, nil
+}
+
+// edit is what an edited operation is made of.
+type edit struct {
+	rt          *Runtime
+	rule        Rule
+	arguments   []byte
+	fingerprint Fingerprint
+	matter      Matter
+}
+
+// edit computes what the edited call is, under the rules of the operation that
+// it replaces, which must be those of this process.
+func (rt *Runtime) edit(ctx context.Context, who Principal, op *Operation, arguments []byte) (*edit, error) {
+	rule := rt.policy.Rule(op.Tool, ToolFacts{Definition: op.Definition, UpstreamIdentity: op.UpstreamIdentity}).complete()
+	ruled, err := rt.ruledBy(rule)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case ruled.hash != op.RulesHash || ruled.rules != op.FingerprintRules:
+		return nil, fmt.Errorf("%s was not edited: this process has other rules for %s than it was proposed under; edit it where they are in force, or deny it", op.ID, op.Tool)
+	case rule.Planting != nil:
+		return nil, fmt.Errorf("%s was not edited: calls of %s carry marks that belong to one operation; deny it and say in the reason what to change", op.ID, op.Tool)
+	}
+	if rule.Deny != nil {
+		if text := rule.Deny(arguments, Principal{Tenant: op.Tenant, Actor: op.Actor, Rights: who.Rights}); text != "" {
+			return nil, fmt.Errorf("%s was not edited: %w: policy refuses the edited call: %s", op.ID, ErrForbidden, text)
+		}
+	}
+	effect, err := effectOf(op, arguments, ruled.program)
+	if err != nil {
+		return nil, fmt.Errorf("%s was not edited: %w", op.ID, err)
+	}
+	fingerprint, err := ruled.program.Fingerprint(string(op.Tool), effect)
+	if err != nil {
+		return nil, fmt.Errorf("%s was not edited: %w", op.ID, err)
+	}
+	return &edit{
+		rt: rt, rule: rule, arguments: append([]byte(nil), arguments...), fingerprint: Fingerprint(fingerprint),
+		matter: matterOf(rule.Matter, arguments, ruled.program.Fact),
+	}, nil
+}
+
+// keyArgument is the name under which tools take a key of their own.
+const keyArgument = "idempotency_key"
+
+// effectOf leaves out of the arguments what was left out of the operation's
+// fingerprint beside its rules: the tool's own key.
+func effectOf(op *Operation, arguments []byte, program *canon.Program) ([]byte, error) {
+	if f, err := program.Fingerprint(string(op.Tool), op.Arguments); err == nil && Fingerprint(f) == op.Fingerprint {
+		return arguments, nil
+	}
+	rest, _, _, err := canon.Without(op.Arguments, keyArgument)
+	if err != nil {
+		return nil, err
+	}
+	if f, err := program.Fingerprint(string(op.Tool), rest); err != nil || Fingerprint(f) != op.Fingerprint {
+		return nil, errors.New("its fingerprint cannot be computed again from its arguments")
+	}
+	effect, _, _, err := canon.Without(arguments, keyArgument)
+	return effect, err
+}
+
+// replace supersedes op by the edited operation with the consent in it.
+func (e *edit) replace(op *Operation, w word, change *Change) (*Operation, error) {
+	draft := &Operation{
+		ID: newOperationID(w.at, e.rt.random), Tenant: op.Tenant, Actor: op.Actor,
+		Key: Key{
+			Actor: op.Key.Actor, Family: op.Key.Family, Text: "edit:" + newNonce(e.rt.random), Generation: 1, Provenance: ProvenanceNone,
+		},
+		Tool: op.Tool, Effect: op.Effect, Fingerprint: e.fingerprint, FingerprintRules: op.FingerprintRules, Matter: e.matter,
+		UpstreamIdentity: op.UpstreamIdentity, Definition: op.Definition, RulesHash: op.RulesHash, PolicyRevision: op.PolicyRevision,
+		Arguments: e.arguments, PayloadDigest: payloadDigest(op.Tool, e.arguments), Meta: op.Meta, Supersedes: op.ID,
+		CreatedAt: w.at, ProposedAt: w.at, ExpiresAt: op.ExpiresAt, DispatchBy: op.DispatchBy,
+	}
+	gone, told, err := apply(op, cause{
+		event: EventSuperseded, at: w.at, actor: w.approver, by: string(w.approver), message: w.reason,
+		successor: draft.ID, retain: e.rule.Retention,
+	})
+	if err != nil {
+		return nil, err
+	}
+	told.Data = note(w.reason)
+	wish := op.Approval.clone()
+	wish.ID, wish.Approvers, wish.Votes, wish.AskedAt = "", nil, nil, w.at
+	wish.ExpiresAt = w.at.Add(e.rule.ApprovalExpires)
+	k := cause{
+		event: EventProposed, at: w.at, actor: w.approver, approval: wish, dispatchBy: op.DispatchBy,
+		rulesHash: op.RulesHash, definition: op.Definition,
+	}
+	wish.Digest = proposalDigest(draft, k, ToolFacts{UpstreamIdentity: op.UpstreamIdentity})
+	proposed, asked, err := apply(draft, k)
+	if err != nil {
+		return nil, err
+	}
+	next, given, err := w.apply(proposed, e.rule.Retention)
+	if err != nil {
+		return nil, err
+	}
+	change.Put = []*Operation{gone, next}
+	change.Events = append(change.Events, told, asked, given)
+	return next, nil
+}
