@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"fmt"
 	"net"
 	"time"
 
@@ -42,6 +43,24 @@ func (d *decoder) checkTool(e entry, tool Tool, defaults Terms) {
 	}
 	d.checkIdentity(e, tool)
 	d.checkTerms(e.value, tool.Terms, defaults)
+}
+
+// checkStatuses refuses HTTP statuses where no HTTP is spoken.
+func (d *decoder) checkStatuses(e entry, tool Tool, config *Config) {
+	if len(config.Upstreams[deed.Tool(e.name).Upstream()].Command) == 0 || d.refused(e.key.path) {
+		return
+	}
+	for _, rule := range tool.Failed {
+		if rule.Status != 0 {
+			at := d.inside(e.value, "failed")
+			for i, item := range d.items(at, "rules") {
+				if status, ok := d.written(item, "status"); ok {
+					d.refuse(status, "is an HTTP status, and the upstream is a command", fmt.Sprintf("remove it, or write failed[%d].text", i))
+				}
+			}
+			return
+		}
+	}
 }
 
 func (d *decoder) checkIdentity(e entry, tool Tool) {

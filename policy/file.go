@@ -104,6 +104,7 @@ func (d *decoder) tools(at place, config *Config) {
 		tool := Tool{Terms: terms, Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}
 		block(d, e.value, toolKeys(), &tool)
 		d.checkTool(e, tool, terms)
+		d.checkStatuses(e, tool, config)
 		config.Tools[deed.Tool(e.name)] = tool
 	}
 }

@@ -128,3 +128,15 @@ auth:
 		t.Errorf("printing shows the secret: %s", text)
 	}
 }
+
+func TestAFailedRuleIsReadForEachOfItsStatuses(t *testing.T) {
+	config := parse(t, `
+upstreams: {a: {url: "https://a.example/mcp"}}
+tools: {a/make: {failed: [{status: [409, 423], final: true}, {status: 503, retry_after_required: true}, {code: -32000}]}}
+`)
+	code := -32000
+	want := []policy.FailedRule{{Status: 409, Final: true}, {Status: 423, Final: true}, {Status: 503, RetryAfterRequired: true}, {Code: &code}}
+	if diff := cmp.Diff(want, config.ToolSettings("a/make").Failed); diff != "" {
+		t.Errorf("rules differ (-want +got):\n%s", diff)
+	}
+}

@@ -20,13 +20,17 @@ type Receipt struct {
 	Require bool
 }
 
-// FailedRule says that an answer that fits was a definite refusal. Text and
-// Code must both fit where both are set.
+// FailedRule says that an answer that fits was a definite refusal. What is set
+// of Text, Code and Status must fit together.
 type FailedRule struct {
 	// Text is nil when only the code counts.
 	Text *regexp.Regexp
 	// Code is a JSON-RPC error code, nil when it does not count.
 	Code *int
+	// Status is the HTTP status of the answer, 0 when it does not count.
+	Status int
+	// RetryAfterRequired: only answers with a Retry-After in seconds fit.
+	RetryAfterRequired bool
 	// Final: the same call will be refused again.
 	Final bool
 	// AnyResult extends the rule to results that are not marked as errors.
@@ -66,13 +70,24 @@ func (d *decoder) receipt(at place, into *Receipt) {
 // failedReader is a rule while it is read.
 type failedReader struct {
 	FailedRule
-	on string
+	on       string
+	statuses []int
 }
 
 func failedKeys() []key[failedReader] {
 	return []key[failedReader]{
 		{name: "text", read: func(d *decoder, at place, into *failedReader) { d.pattern(at, &into.Text) }},
 		{name: "code", read: func(d *decoder, at place, into *failedReader) { d.code(at, &into.Code) }},
+		{name: "status", read: func(d *decoder, at place, into *failedReader) {
+			if _, list := at.node.(*ast.SequenceNode); list {
+				into.statuses = d.statuses(at)
+				return
+			}
+			if status, ok := d.status(at); ok {
+				into.statuses = []int{status}
+			}
+		}},
+		{name: "retry_after_required", initial: "false", read: func(d *decoder, at place, into *failedReader) { d.truth(at, &into.RetryAfterRequired) }},
 		{name: "final", initial: "false", read: func(d *decoder, at place, into *failedReader) { d.truth(at, &into.Final) }},
 		{name: "on", initial: "error", read: func(d *decoder, at place, into *failedReader) {
 			word(d, at, &into.on, "error", "any")
@@ -92,16 +107,31 @@ func (d *decoder) failedRules(at place) []FailedRule {
 			continue
 		}
 		switch {
-		case rule.Text == nil && rule.Code == nil:
-			d.refuse(item, "has neither text nor code, and would fit every answer", "write text: and a regular expression")
+		case rule.Text == nil && rule.Code == nil && rule.statuses == nil:
+			d.refuse(item, "has neither text nor code nor status, and would fit every answer", "write text: and a regular expression, or status: and a list of HTTP status codes")
 		case rule.AnyResult && rule.Code != nil:
 			d.refuse(item, "has a code, which results that are no errors never carry", "remove code, or write on: error")
+		case rule.AnyResult && rule.statuses != nil:
+			d.refuse(item, "has a status, which results that are no errors never carry", "remove status, or write on: error")
 		case rule.AnyResult && rule.Text.MatchString(""):
 			d.refuse(item, "fits every result, so that nothing could ever be committed", "write a text that only refusals hold")
 		case rule.Final && rule.RetryAfter > 0:
 			d.refuse(item, "is final and has a retry_after", "remove one of the two")
+		case rule.Final && rule.RetryAfterRequired:
+			d.refuse(item, "is final and requires a Retry-After, which asks for a repeat", "remove one of the two")
+		case rule.RetryAfterRequired && rule.statuses == nil:
+			d.refuse(item, "requires a Retry-After and names no status that carries one", "write status: [503] beside it")
 		}
 		rules = append(rules, rule.FailedRule)
+		for i, status := range rule.statuses {
+			one := rule.FailedRule
+			one.Status = status
+			if i == 0 {
+				rules[len(rules)-1] = one
+				continue
+			}
+			rules = append(rules, one)
+		}
 	}
 	return rules
 }

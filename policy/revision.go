@@ -123,7 +123,11 @@ func failedSources(rules []FailedRule) []string {
 		if rule.Code != nil {
 			code = fmt.Sprint(*rule.Code)
 		}
-		list = append(list, fmt.Sprintf("%q %s %t %t %s", text, code, rule.Final, rule.AnyResult, rule.RetryAfter))
+		source := fmt.Sprintf("%q %s %t %t %s", text, code, rule.Final, rule.AnyResult, rule.RetryAfter)
+		if rule.Status != 0 {
+			source += fmt.Sprintf(" %d %t", rule.Status, rule.RetryAfterRequired)
+		}
+		list = append(list, source)
 	}
 	return list
 }

@@ -160,24 +160,31 @@ func (d *decoder) statuses(at place) []int {
 		d.refuse(at, "is an empty list", "write status codes such as 409, or remove the key")
 	}
 	for _, item := range items {
-		n, number := item.node.(*ast.IntegerNode)
-		var status uint64
-		if number {
-			status, _ = n.Value.(uint64)
-		}
+		status, ok := d.status(item)
 		switch {
-		case !number:
-			d.wrongType(item, "a status code", "write a number from 400 to 599")
-		case status < 400 || status > 599:
-			text, _ := written(item.node)
-			d.refuse(item, "status "+text+" cannot prove that nothing was applied", "write a number from 400 to 599")
-		case slices.Contains(list, int(status)):
+		case !ok:
+		case slices.Contains(list, status):
 			d.refuse(item, "is there already", "remove it")
 		default:
-			list = append(list, int(status))
+			list = append(list, status)
 		}
 	}
 	return list
+}
+
+func (d *decoder) status(at place) (int, bool) {
+	n, number := at.node.(*ast.IntegerNode)
+	if !number {
+		d.wrongType(at, "a status code", "write a number from 400 to 599")
+		return 0, false
+	}
+	status, _ := n.Value.(uint64)
+	if status < 400 || status > 599 {
+		text, _ := written(at.node)
+		d.refuse(at, "status "+text+" cannot prove that nothing was applied", "write a number from 400 to 599")
+		return 0, false
+	}
+	return int(status), true
 }
 
 // effectHeaders reads the names of headers that belong to an effect.
