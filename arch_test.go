@@ -51,6 +51,7 @@ var allowed = map[string]map[string]string{
 		"internal/bench": "bench", "policy": "config and tools", "sqlite": "ops on a ledger", "faultkit": "prove and demo", "faultkit/*": "prove and demo",
 		"mcpgate": "lists the tools of an upstream", "telemetry": "switches it on", "api": "ops on a running daemon",
 	},
+	"internal/notify": {"": "names operations"},
 	"cmd/deed": {"internal/cli": "main"},
 }
 
