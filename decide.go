@@ -29,10 +29,10 @@ func decideSame(q inquiry, op *Operation) ruling {
 	if !known {
 		return answered(Denied, ReasonFingerprintUnverifiable, op)
 	}
-	if op.Status == StatusCancelled && op.Reason == ReasonSuperseded {
-		return ruling{act: actFollow, decision: Denied, reason: ReasonCancelled, op: op}
-	}
 	if fingerprint != op.Fingerprint {
+		if superseded(op) {
+			return followed(op)
+		}
 		return decideOther(q, op)
 	}
 	if q.claimed != "" && q.claimed != fingerprint {
@@ -57,6 +57,15 @@ func decideOther(q inquiry, op *Operation) ruling {
 		}
 	}
 	return answered(Conflict, ReasonKeyReused, op)
+}
+
+// superseded operations answer as their successors, for the effects of both.
+func superseded(op *Operation) bool {
+	return op.Status == StatusCancelled && op.Reason == ReasonSuperseded
+}
+
+func followed(op *Operation) ruling {
+	return ruling{act: actFollow, decision: Denied, reason: ReasonCancelled, op: op}
 }
 
 // newGeneration reports whether corrected arguments open the next generation
@@ -129,6 +138,9 @@ func decideStatus(q inquiry, op *Operation) ruling {
 	case StateDenied:
 		return answered(Denied, op.Reason, op)
 	case StateCancelled:
+		if superseded(op) {
+			return followed(op)
+		}
 		return answered(Denied, ReasonCancelled, op)
 	}
 	if guard("a", op, cause{at: q.now}) == "" {
