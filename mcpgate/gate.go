@@ -44,6 +44,8 @@ type GateOptions struct {
 	HideOperations bool
 	// Progress is how often a waiting client with a progress token hears that its call goes on, by default every 15 s.
 	Progress time.Duration
+	// RunsApproved says that approved operations are run by themselves, unless their rule leaves that to the caller.
+	RunsApproved bool
 	// Wiring returns what is configured of a tool beside its rule, by default nothing.
 	Wiring func(tool deed.Tool) Wiring
 	// Trace carries trace context; nil leaves the requests' own as it is.
@@ -65,6 +67,7 @@ type Gate struct {
 	outcomes         func(deed.Tool) outcome.Rules
 	callIDs          []string
 	wiring           func(deed.Tool) Wiring
+	runsApproved     bool
 	upstreamIdentity func(string) string
 	hideOperations   bool
 	progress         time.Duration
@@ -88,7 +91,7 @@ func NewGate(o GateOptions) (*Gate, error) {
 		return nil, errors.New("mcpgate: GateOptions needs a Ledger and a Policy: nothing could be decided")
 	}
 	g := &Gate{
-		ledger: o.Ledger, policy: o.Policy, pins: o.Pins, outcomes: o.Outcomes, callIDs: o.CallIDs, wiring: o.Wiring,
+		ledger: o.Ledger, policy: o.Policy, pins: o.Pins, outcomes: o.Outcomes, callIDs: o.CallIDs, wiring: o.Wiring, runsApproved: o.RunsApproved,
 		upstreamIdentity: o.UpstreamIdentity, hideOperations: o.HideOperations, progress: o.Progress, trace: o.Trace, clock: o.Clock,
 		listed: o.Listed, logTo: o.Log,
 		prefix:  "deed-gate-" + rand.Text()[:10] + "-",

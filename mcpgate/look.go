@@ -31,6 +31,15 @@ func (g *Gate) readTool(upstream, tool string) string {
 	return ""
 }
 
+// around tells what a text about a tool may name.
+func (g *Gate) around(s *Session, d *described) surroundings {
+	a := surroundings{reads: d.wiring.Look.Name(), tells: g.offersOperations(s), runs: g.runsApproved}
+	if d.wiring.Look == "" {
+		a.reads = g.readTool(s.Upstream, d.Name)
+	}
+	return a
+}
+
 // firstWord ends at a sign, or before a capital letter that follows a small one.
 func firstWord(name string) string {
 	small := false

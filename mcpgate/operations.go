@@ -37,6 +37,13 @@ type operationView struct {
 	SettledAt   string           `json:"settled_at,omitempty"`
 	RemoteID    string           `json:"remote_id,omitempty"`
 	RemoteURL   string           `json:"remote_url,omitempty"`
+	// Matter is what the action is about, as its rule names it: a derived key does not tell.
+	Matter json.RawMessage `json:"matter,omitempty"`
+	// ApproveBy is until when a person may approve it; NextCheckAt is when it is looked up again.
+	ApproveBy   string `json:"approve_by,omitempty"`
+	NextCheckAt string `json:"next_check_at,omitempty"`
+	// EstablishedBy says who knows of it: "reply", "reconcile:<strategy>", "operator:<name>" or "webhook".
+	EstablishedBy string `json:"established_by,omitempty"`
 }
 
 // statusesOf are the filters that exist in every listing.
@@ -107,7 +114,16 @@ func viewOf(op *deed.Operation, effective deed.Status) operationView {
 		v.SettledAt = stamp(op.SettledAt)
 	}
 	if r := op.Receipt(); r != nil {
-		v.RemoteID, v.RemoteURL = r.RemoteID, r.RemoteURL
+		v.RemoteID, v.RemoteURL, v.EstablishedBy = r.RemoteID, r.RemoteURL, r.EstablishedBy
+	}
+	if json.Valid([]byte(op.Matter)) {
+		v.Matter = json.RawMessage(op.Matter)
+	}
+	if effective == deed.StatusAwaitingApproval && op.Approval != nil {
+		v.ApproveBy = stamp(op.Approval.ExpiresAt)
+	}
+	if a := op.Current(); effective == deed.StatusUncertain && a != nil && a.Probing != nil && !a.Probing.NextAt.IsZero() {
+		v.NextCheckAt = stamp(a.Probing.NextAt)
 	}
 	return v
 }

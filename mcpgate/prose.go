@@ -4,6 +4,7 @@ package mcpgate
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/deed-run/deed"
 )
@@ -60,6 +61,12 @@ func (s situation) executed() wording {
 }
 
 func (s situation) replayed() wording {
+	if by := s.established(); len(s.answer.Result) == 0 && by != "" {
+		return wording{
+			Text: sentences(fmt.Sprintf("Already done: %s (%s); it was sent at %s. There is no saved result. Nothing was sent now.", by, s.remote(), s.when), s.op),
+			Next: nextReport, Say: "It was already done: " + by + ".",
+		}
+	}
 	if len(s.answer.Result) == 0 {
 		return wording{
 			Text: sentences(fmt.Sprintf("Already done at %s (%s); only the receipt is kept. Nothing was sent now.", s.settled(), s.remote()), s.op),
@@ -71,6 +78,24 @@ func (s situation) replayed() wording {
 			s.newAction("Only if the user asked for another, separate one, call with a new "+s.keyName+".", ""), s.op),
 		Next: nextReport, Say: "It was done at " + s.settled() + ".",
 	}
+}
+
+// established says who knows of a commit that no reply proved, or "".
+func (s situation) established() string {
+	op := s.answer.Operation
+	if op == nil || op.Receipt() == nil {
+		return ""
+	}
+	by := op.Receipt().EstablishedBy
+	switch {
+	case strings.HasPrefix(by, deed.ByOperator):
+		return "a person confirmed it"
+	case strings.HasPrefix(by, deed.ByReconcile):
+		return "it was found at the provider"
+	case by == deed.ByWebhook:
+		return "the provider reported it"
+	}
+	return ""
 }
 
 func (s situation) conflicting() wording {
@@ -123,81 +148,6 @@ func (s situation) running() wording {
 		Text: sentences(fmt.Sprintf("Still running since %s; nothing was sent twice. In %s s call once more with %s: you get its result.", s.when, s.seconds(), s.same()),
 			s.newAction("A new key would not be faster and is refused.", ""), s.op),
 		Next: nextRetrySame, Say: "It is still running.",
-	}
-}
-
-func (s situation) waiting() wording {
-	until := "it is decided"
-	if op := s.answer.Operation; op != nil && op.Approval != nil {
-		until = stamp(op.Approval.ExpiresAt)
-	}
-	return wording{
-		Text: sentences(fmt.Sprintf("Not done yet and not an error: a person must approve exactly this action, until %s. Nothing was sent. Keep %s; a change needs a new approval. Tell the user it is waiting as %s.", until, s.newAction("key and arguments", "the arguments"), s.id),
-			"After approval call again with "+s.newAction("the same key", "the same arguments")+". Ask at most every 10 min; ending your turn loses nothing."),
-		Next: nextWait, Say: "It waits for a person's approval.",
-	}
-}
-
-func (s situation) unsure(reason deed.Reason) wording {
-	say := "It is unconfirmed: neither done nor failed."
-	switch reason {
-	case deed.ReasonToolError:
-		reported := "The tool reported an error; whether anything changed is not known. Read the error."
-		if s.stored() {
-			reported = fmt.Sprintf("Nothing was sent now: the tool reported this error at %s; whether anything changed then is not known. Read the error.", s.settled())
-		}
-		return wording{
-			Text: sentences(reported, "If it names a mistake, fix the arguments"+s.newAction(" and use a new key", "")+". Do not send the identical call again; check first.", s.op),
-			Next: nextCheck, Say: "The tool reported an error; whether anything changed is not known.",
-		}
-	case deed.ReasonFoundMany:
-		return wording{
-			Text: sentences("This action appears more than once at the provider. A person is looking. Do not send anything more for it.", s.op),
-			Next: nextStop, Say: "The action appears more than once at the provider; a person is looking.",
-		}
-	case deed.ReasonAbandoned:
-		return wording{
-			Text: sentences("Nobody could find out whether this happened; a person closed it. Do not repeat it.", s.op),
-			Next: nextStop, Say: "Nobody could find out whether it happened; a person closed it.",
-		}
-	}
-	if op := s.answer.Operation; op != nil && op.NoMoreAttempts && reason != deed.ReasonTwinUnresolved {
-		return wording{
-			Text: sentences(fmt.Sprintf("OUTCOME UNKNOWN: do not repeat. %s was sent at %s and no clear answer came back; it may have happened. It was cancelled since, so nothing more is tried.", s.tool, s.when),
-				s.newAction("Do not send it again, under this key, another key or other words. Tell the user.", "Do not send it again, in these or other words. Tell the user."), s.op),
-			Next: nextStop, Say: "It is unconfirmed, and nothing more will be tried.",
-		}
-	}
-	look := ""
-	if s.reads != "" {
-		look = "You may look with " + s.reads + "; report what you see."
-	}
-	ending := "Tell the user it is unconfirmed, neither done nor failed. Go on with work that does not depend on it."
-	if op := s.answer.Operation; op != nil && op.Effect == deed.EffectIdempotent && reason != deed.ReasonTwinUnresolved {
-		return wording{
-			Text: sentences(fmt.Sprintf("OUTCOME UNKNOWN: %s was sent at %s and no clear answer came back; it may have happened.", s.tool, s.when), look,
-				"Tell the user it is unconfirmed, neither done nor failed. Repeating this exact call"+s.newAction(" with the same key", "")+" is safe.", s.op),
-			Next: nextRetrySame, Say: say,
-		}
-	}
-	if reason == deed.ReasonTwinUnresolved {
-		earlier := "A call with this content, or about the same matter, is already out and unresolved."
-		if op := s.answer.Operation; op != nil {
-			shared := "about the same matter"
-			if op.Fingerprint == s.answer.Received {
-				shared = "with this content"
-			}
-			earlier = fmt.Sprintf("A call %s is already out (%s, %s) and unresolved.", shared, s.id, s.when)
-		}
-		return wording{
-			Text: sentences("OUTCOME UNKNOWN: do not repeat.", earlier, s.newAction("A new key is not a safer retry.", ""), "Nothing was sent by this call. Do not send it in other words either, until that is known.", look, ending),
-			Next: nextStop, Say: say,
-		}
-	}
-	return wording{
-		Text: sentences(fmt.Sprintf("OUTCOME UNKNOWN: do not repeat. %s was sent at %s and no clear answer came back; it may have happened.", s.tool, s.when),
-			s.newAction("Do not send it again, under this key, another key or other words, until that is known.", "Do not send it again, in these or other words, until that is known."), look, ending, s.op),
-		Next: nextStop, Say: say,
 	}
 }
 

@@ -80,7 +80,11 @@ func samples() []sample {
 		if !hasKey {
 			name += ", no key property"
 		}
-		about := situate(a, d, "list_tickets")
+		around := surroundings{reads: "list_tickets", tells: true}
+		if a.Rule.Approval != nil {
+			around.runs = true
+		}
+		about := situate(a, d, around)
 		about.sample = sampleKey(d.Name, []byte(`{"arguments":{"incident_id":"INC/7"}}`))
 		list = append(list, sample{name, about})
 	}
@@ -112,6 +116,21 @@ func samples() []sample {
 				op.Reason = deed.ReasonRefused
 			}
 			add("execute, status "+string(status), deed.Answer{Decision: deed.Execute, Reason: op.Reason, Operation: op, Effective: status}, hasKey)
+		}
+		byItself := sampleOperation(deed.StatusAwaitingApproval, deed.ReasonPending)
+		byItself.Approval.ExpiresAt = sampleTime.Add(9 * time.Minute)
+		add("awaiting_approval pending, runs by itself", deed.Answer{Decision: deed.AwaitingApproval, Reason: deed.ReasonPending, Operation: byItself, Effective: deed.StatusAwaitingApproval, Rule: deed.Rule{Approval: &deed.ApprovalRule{}}}, hasKey)
+		add("uncertain outcome_unknown, looked up", deed.Answer{Decision: deed.Uncertain, Reason: deed.ReasonOutcomeUnknown, Operation: sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown), Effective: deed.StatusUncertain, Rule: deed.Rule{GiveUp: time.Hour}}, hasKey)
+		soon := sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown)
+		soon.Attempts[0].Probing = &deed.Probing{Tries: 1, NextAt: sampleTime.Add(90 * time.Second)}
+		add("uncertain outcome_unknown, looked up again later", deed.Answer{Decision: deed.Uncertain, Reason: deed.ReasonOutcomeUnknown, Operation: soon, Effective: deed.StatusUncertain, Rule: deed.Rule{GiveUp: time.Hour}}, hasKey)
+		left := sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown)
+		left.Attempts[0].Probing = &deed.Probing{Tries: 9, GaveUpAt: sampleTime}
+		add("uncertain outcome_unknown, look-ups given up", deed.Answer{Decision: deed.Uncertain, Reason: deed.ReasonOutcomeUnknown, Operation: left, Effective: deed.StatusUncertain, Rule: deed.Rule{GiveUp: time.Hour}}, hasKey)
+		for _, by := range []string{deed.ByOperator + "ada", deed.ByReconcile + "search", deed.ByWebhook} {
+			stated := sampleOperation(deed.StatusCommitted, "")
+			stated.Receipts[0].EstablishedBy = by
+			add("replay result_discarded, established by "+by, deed.Answer{Decision: deed.Replay, Reason: deed.ReasonResultDiscarded, Operation: stated, Effective: deed.StatusCommitted}, hasKey)
 		}
 		cancelled := sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown)
 		cancelled.NoMoreAttempts = true
@@ -184,7 +203,7 @@ func TestTheTextsKeepTheRules(t *testing.T) {
 func TestAConflictNamesTheToolOfTheActionThatExists(t *testing.T) {
 	answer := deed.Answer{Decision: deed.Conflict, Reason: deed.ReasonKeyReused, Operation: &deed.Operation{ID: "op_1", Tool: "mail/mail.send"}}
 	d := &described{Definition: &Definition{Name: "pay.refund"}}
-	text := situate(answer, d, "").prose().Text
+	text := situate(answer, d, surroundings{}).prose().Text
 	if !strings.Contains(text, "an action of another tool, mail.send") || strings.Contains(text, "pay.refund action") {
 		t.Error(text)
 	}

@@ -96,7 +96,7 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 	if !recorded && a.Decision == deed.Execute {
 		return ResultMessage(m.ID, a.Result)
 	}
-	about := situate(a, d, g.readTool(s.Upstream, d.Name))
+	about := situate(a, d, g.around(s, d))
 	about.sample = sampleKey(d.Name, m.Params)
 	p := about.prose()
 	var result []byte

@@ -30,12 +30,12 @@ func TestAReceiptThatIsShownAsAnErrorIsNotTakenForDelivered(t *testing.T) {
 
 	again := c.call("2", "add", `{"n":1,"idempotency_key":"add:order-1042:first"}`)
 	mustDecide(t, again, map[string]any{"decision": "replay", "reason": "result_discarded"})
-	mustContain(t, again, `"isError":true`, "only the receipt is kept")
+	mustContain(t, again, `"isError":true`, "There is no saved result")
 	// Under a fresh key, however often, it is the same action: nobody has been told in a way that counts.
 	for i := range 2 {
 		other := c.call(fmt.Sprint(3+i), "add", fmt.Sprintf(`{"n":1,"idempotency_key":"add:order-1042:again-%d"}`, i))
 		mustDecide(t, other, map[string]any{"decision": "replay", "reason": "twin_undelivered"})
-		mustContain(t, other, `"isError":true`, "only the receipt is kept")
+		mustContain(t, other, `"isError":true`, "There is no saved result")
 	}
 	if n := u.count("tools/call"); n != 1 {
 		t.Errorf("the upstream received %d calls", n)

@@ -42,12 +42,11 @@ const (
 
 // situation is what a text may mention: no stored arguments, no approval links, no raw markup.
 type situation struct {
-	answer deed.Answer
-	tool   string
-	hasKey bool // the tool has a key property
-	// keyName is what that property is called.
-	keyName string
-	reads   string // a read-only tool of the same upstream that may show the effect
+	surroundings
+	answer  deed.Answer
+	tool    string
+	hasKey  bool   // the tool has a key property
+	keyName string // what that property is called
 	key     string
 	sample  string // a key that would fit the call
 	op      string // [op_...]
@@ -55,8 +54,15 @@ type situation struct {
 	when    string
 }
 
-func situate(answer deed.Answer, d *described, reads string) situation {
-	s := situation{answer: answer, tool: d.Name, hasKey: d.adds() || d.own != "", keyName: d.keyName(), reads: reads, when: stamp(answer.At)}
+// surroundings are what a text may name beside the answer.
+type surroundings struct {
+	reads string // a read-only tool that may show the effect
+	tells bool   // deed_operations is offered
+	runs  bool   // what is approved runs by itself
+}
+
+func situate(answer deed.Answer, d *described, around surroundings) situation {
+	s := situation{answer: answer, tool: d.Name, hasKey: d.adds() || d.own != "", keyName: d.keyName(), surroundings: around, when: stamp(answer.At)}
 	if op := answer.Operation; op != nil {
 		s.op = fmt.Sprintf("[%s]", op.ID)
 		s.id = string(op.ID)
@@ -112,6 +118,14 @@ func (s situation) why() string {
 		return "no reason given"
 	}
 	return strings.TrimRight(text, ". ")
+}
+
+// because adds the reason that was given, if any.
+func (s situation) because() string {
+	if text := plain(s.answer.Text, 140); text != "" {
+		return " (" + strings.TrimRight(text, ". ") + ")"
+	}
+	return ""
 }
 
 func (s situation) by() string {
