@@ -5,16 +5,11 @@ package policy
 import (
 	"fmt"
 	"net"
-	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/deed-run/deed"
 )
-
-// approvalExpires is how long a proposal lives. Approvals cannot be configured
-// in this version, and retention must already leave room for them.
-func approvalExpires() time.Duration { return deed.DefaultRule("").ApprovalExpires }
 
 // checkConfig refuses what only the whole file shows.
 func (d *decoder) checkConfig(root place, config *Config) {
@@ -27,14 +22,14 @@ func (d *decoder) checkConfig(root place, config *Config) {
 		}
 	}
 	if defaults, ok := d.written(root, "defaults"); ok {
-		d.checkTerms(defaults, config.Defaults.Terms, Terms{})
+		d.checkTerms(defaults, config.Defaults.Terms, Terms{}, nil)
 	}
 }
 
 // checkTool refuses rules of one tool that contradict one another.
 func (d *decoder) checkTool(e entry, tool Tool, defaults Terms) {
 	if tool.Effect == deed.EffectReadOnly {
-		for _, name := range []string{"key", "identity", "scope", "matter", "twins", "receipt", "failed"} {
+		for _, name := range []string{"key", "identity", "scope", "matter", "twins", "receipt", "failed", "approval", "budget"} {
 			if at, ok := d.written(e.value, name); ok {
 				d.refuse(at, "has no meaning for a tool that is read_only", "remove it, or write another effect")
 			}
@@ -42,7 +37,7 @@ func (d *decoder) checkTool(e entry, tool Tool, defaults Terms) {
 		return
 	}
 	d.checkIdentity(e, tool)
-	d.checkTerms(e.value, tool.Terms, defaults)
+	d.checkTerms(e.value, tool.Terms, defaults, tool.Approval)
 }
 
 // checkStatuses refuses HTTP statuses where no HTTP is spoken.
@@ -80,17 +75,26 @@ func (d *decoder) checkIdentity(e entry, tool Tool) {
 
 // checkTerms refuses times that contradict one another. Those that are as in
 // the outer terms have been judged there.
-func (d *decoder) checkTerms(at place, terms, outer Terms) {
+func (d *decoder) checkTerms(at place, terms, outer Terms, approval *Approval) {
 	if terms.Timeout > terms.TimeoutHard && (terms.Timeout != outer.Timeout || terms.TimeoutHard != outer.TimeoutHard) {
 		where := d.first(at, "timeout", "timeout_hard")
 		d.refuse(where, "timeout "+short(terms.Timeout)+" is longer than timeout_hard "+short(terms.TimeoutHard)+", which would end the call first",
 			"write timeout_hard: "+short(terms.Timeout)+" or more beside it")
 	}
-	needed := terms.MaxAge + approvalExpires()
-	if terms.Retention < needed && (terms.Retention != outer.Retention || terms.MaxAge != outer.MaxAge) {
-		where := d.first(at, "retention", "max_age")
+	// What waits for no person now may do so once the file is edited.
+	standard := defaultApproval().Expires
+	expires := standard
+	if approval != nil {
+		expires = approval.Expires
+	}
+	needed := terms.MaxAge + expires
+	if terms.Retention < needed && (terms.Retention != outer.Retention || terms.MaxAge != outer.MaxAge || expires != standard) {
+		where := d.first(at, "retention", "max_age", "approval")
+		if block, ok := d.written(at, "approval"); ok && expires != standard {
+			where = d.first(block, "expires")
+		}
 		d.refuse(where, "retention "+short(terms.Retention)+" is shorter than max_age "+short(terms.MaxAge)+" and approval.expires "+
-			short(approvalExpires())+" together, so that a record could be trimmed before its last dispatch",
+			short(expires)+" together, so that a record could be trimmed before its last dispatch",
 			"write retention: "+short(needed)+" or more")
 	}
 }

@@ -27,6 +27,7 @@ type Config struct {
 	// requests, in the order of the file.
 	HTTP     map[string]HTTPUpstream
 	Routes   []Route
+	Budgets  map[string]deed.Budget
 	Defaults Defaults
 	Tools    map[deed.Tool]Tool
 	// Revision is the digest of the file's meaning: comments, order and
@@ -111,6 +112,9 @@ type Tool struct {
 	TwinsExecuting bool
 	Failed         []FailedRule
 	Receipt        Receipt
+	// Approval is nil when no call waits for a person, Spend when none costs.
+	Approval *Approval
+	Spend    *Spend
 }
 
 // defaultDefaults is the defaults block of an empty file.
@@ -134,6 +138,6 @@ func defaultDefaults() Defaults {
 func defaultConfig() *Config {
 	return &Config{
 		Listen: "127.0.0.1:7391", Tenant: "default", Actor: "local",
-		Upstreams: map[string]Upstream{}, HTTP: map[string]HTTPUpstream{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
+		Upstreams: map[string]Upstream{}, HTTP: map[string]HTTPUpstream{}, Budgets: map[string]deed.Budget{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
 	}
 }

@@ -36,6 +36,9 @@ type decoder struct {
 	file  string
 	env   func(string) string
 	found []Problem
+	// config is what has been read so far: blocks are read in the order of their
+	// table, and later ones look up what earlier ones declared.
+	config *Config
 }
 
 func (d *decoder) refuse(at place, wrong, remedy string) {

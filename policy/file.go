@@ -41,6 +41,11 @@ func fileKeys() []key[fileReader] {
 			below: below(".*.", httpKeys),
 		},
 		{
+			name:  "budgets",
+			read:  func(d *decoder, at place, f *fileReader) { d.budgets(at, f.config) },
+			below: below(".*.", budgetsKeys),
+		},
+		{
 			name:  "tools",
 			read:  func(d *decoder, at place, f *fileReader) { d.tools(at, f.config) },
 			below: below(".*.", toolKeys),
@@ -50,7 +55,6 @@ func fileKeys() []key[fileReader] {
 			read:  func(d *decoder, at place, f *fileReader) { d.routes(at, f.config) },
 			below: below(".*.", routeKeys),
 		},
-		{name: "budgets"},
 	}
 }
 

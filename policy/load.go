@@ -38,8 +38,8 @@ func Parse(name string, data []byte, env func(string) string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the folder of %s: %w", name, err)
 	}
-	d := &decoder{file: name, env: env}
 	config := defaultConfig()
+	d := &decoder{file: name, env: env, config: config}
 	config.File, config.Folder = name, folder
 	if root, ok := d.document(data); ok {
 		file := fileReader{config: config}

@@ -70,6 +70,15 @@ func (d *decoder) refuseCanon(at place, about, detail string) {
 	d.refuse(at, about+wrong, remedy)
 }
 
+// pick finds the canonical value at a pointer.
+func pick(doc []byte, pointer string) (value []byte, found bool, err error) {
+	value, found, err = canon.Pick(doc, pointer)
+	if err != nil {
+		return nil, false, errors.New(plain(err))
+	}
+	return value, found, nil
+}
+
 func plainName(text string) bool {
 	for _, c := range []byte(text) {
 		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {

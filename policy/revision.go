@@ -29,6 +29,8 @@ type meaning struct {
 	OIDC   *OIDC                   `json:",omitempty"`
 	HTTP   map[string]HTTPUpstream `json:",omitempty"`
 	Routes []routeMeaning          `json:",omitempty"`
+	// Budgets are also part of the tools that spend.
+	Budgets map[string]deed.Budget `json:",omitempty"`
 }
 
 type routeMeaning struct {
@@ -56,6 +58,8 @@ type toolMeaning struct {
 	TwinsExecuting bool
 	Failed         []string
 	Receipt        Receipt
+	Approval       string `json:",omitempty"`
+	Spend          string `json:",omitempty"`
 }
 
 // revisionOf names the policy as a whole: "sha256:" and hex over its meaning.
@@ -73,6 +77,7 @@ func revisionOf(config *Config) string {
 	for name, tool := range config.Tools {
 		m.Tools[name] = meaningOf(tool)
 	}
+	m.Budgets = config.Budgets
 	m.JWT, m.OIDC, m.HTTP = config.Auth.JWT, config.Auth.OIDC, config.HTTP
 	for _, route := range config.Routes {
 		m.Routes = append(m.Routes, routeMeaning{Route: route, Entry: meaningOf(route.Entry)})
@@ -90,11 +95,18 @@ func revisionOf(config *Config) string {
 }
 
 func meaningOf(tool Tool) toolMeaning {
-	return toolMeaning{
+	m := toolMeaning{
 		Effect: tool.Effect, Terms: tool.Terms, Identity: tool.Identity, Scope: tool.Scope, Matter: tool.Matter,
 		Fingerprint: fingerprintHash(tool.Fingerprint), Deny: denySources(tool.Deny),
 		TwinsExecuting: tool.TwinsExecuting, Failed: failedSources(tool.Failed), Receipt: tool.Receipt,
 	}
+	if tool.Approval != nil {
+		m.Approval = tool.Approval.source()
+	}
+	if tool.Spend != nil {
+		m.Spend = tool.Spend.source()
+	}
+	return m
 }
 
 func fingerprintHash(rules deed.FingerprintRules) string {

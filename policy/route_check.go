@@ -160,6 +160,10 @@ func (d *decoder) checkRoutePointers(e entry, route *Route) {
 			check(from, route.Key.From)
 		}
 	}
+	if at, ok := d.written(e.value, "budget"); ok && route.Entry.Spend != nil {
+		check(d.inside(at, "amount"), []string{route.Entry.Spend.Amount})
+		check(d.inside(at, "currency"), []string{route.Entry.Spend.Currency})
+	}
 	rules := route.Entry.Fingerprint
 	if at, ok := d.written(e.value, "fingerprint"); ok {
 		for name, pointers := range map[string][]string{"include": rules.Include, "exclude": rules.Exclude, "require": rules.Require} {

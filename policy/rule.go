@@ -3,19 +3,21 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/deed-run/deed"
 )
 
 // Policy returns the rules of the configuration. It is safe for concurrent
 // use.
 func (c *Config) Policy() deed.Policy {
-	p := &rules{config: c, deny: map[deed.Tool]func([]byte, deed.Principal) string{}}
+	p := &rules{config: c, ready: map[deed.Tool]ready{}}
 	for tool, entry := range c.Tools {
-		p.deny[tool] = denying(tool, entry.Deny)
+		p.ready[tool] = prepare(tool, entry)
 	}
 	for _, route := range c.Routes {
 		if route.As == "" {
-			p.deny[route.Name()] = denying(route.Name(), route.Entry.Deny)
+			p.ready[route.Name()] = prepare(route.Name(), route.Entry)
 		}
 	}
 	return p
@@ -24,7 +26,30 @@ func (c *Config) Policy() deed.Policy {
 // rules is a Config as the deed.Policy that it means.
 type rules struct {
 	config *Config
-	deny   map[deed.Tool]func([]byte, deed.Principal) string
+	ready  map[deed.Tool]ready
+}
+
+// ready holds the functions of one tool's rule, made once.
+type ready struct {
+	deny     func([]byte, deed.Principal) string
+	approval *deed.ApprovalRule
+	spend    *deed.SpendRule
+	// conditions are the sources that stand for the functions.
+	conditions []string
+}
+
+func prepare(tool deed.Tool, entry Tool) ready {
+	r := ready{deny: denying(tool, entry.Deny), approval: entry.Approval.rule(tool), spend: entry.Spend.rule()}
+	for _, deny := range entry.Deny {
+		r.conditions = append(r.conditions, "deny: "+deny.When.Source())
+	}
+	if entry.Approval != nil {
+		r.conditions = append(r.conditions, entry.Approval.source())
+	}
+	if entry.Spend != nil {
+		r.conditions = append(r.conditions, entry.Spend.source())
+	}
+	return r
 }
 
 // entry returns what holds for a tool, written or not.
@@ -69,9 +94,11 @@ func (p *rules) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	rule.Mode, rule.Key, rule.Identity, rule.Scope = entry.Mode, entry.Key, entry.Identity, entry.Scope
 	rule.Matter, rule.Fingerprint = entry.Matter, entry.Fingerprint
 	rule.Account = p.config.account(tool)
-	rule.Deny = p.deny[tool]
-	for _, deny := range entry.Deny {
-		rule.Conditions = append(rule.Conditions, "deny: "+deny.When.Source())
+	ready := p.ready[tool]
+	rule.Deny, rule.Approval, rule.Spend = ready.deny, ready.approval, ready.spend
+	rule.Conditions = slices.Clone(ready.conditions)
+	if entry.Approval != nil {
+		rule.ApprovalExpires = entry.Approval.Expires
 	}
 	if class.refused {
 		rule.Deny = func([]byte, deed.Principal) string {

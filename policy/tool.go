@@ -46,7 +46,17 @@ func toolKeys() []key[Tool] {
 			read:  func(d *decoder, at place, into *Tool) { into.Failed = d.failedRules(at) },
 			below: below("[].", failedKeys),
 		},
-		{name: "resource"}, {name: "revision"}, {name: "approval"}, {name: "budget"}, {name: "marker"},
+		{
+			name:  "approval",
+			read:  func(d *decoder, at place, into *Tool) { d.approval(at, &into.Approval) },
+			below: below(".", approvalKeys),
+		},
+		{
+			name:  "budget",
+			read:  func(d *decoder, at place, into *Tool) { d.spend(at, &into.Spend) },
+			below: below(".", spendKeys),
+		},
+		{name: "resource"}, {name: "revision"}, {name: "marker"},
 		{name: "provider_key"}, {name: "max_processing"}, {name: "reconcile"},
 	}
 	return append(keys, termKeys(
