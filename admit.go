@@ -188,6 +188,9 @@ func (c *claim) restrict(q inquiry, r ruling) ruling {
 		limited.op = r.op
 		return *limited
 	}
+	if text := c.otherRevision(r); text != "" {
+		return no(ReasonRevisionChanged, text)
+	}
 	return c.fit(q, r)
 }
 
@@ -214,6 +217,7 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 			k.event = EventProposalVoided
 		}
 		k.approval = c.rule.proposes(op, q.now)
+		k.approval.Revision = c.revision
 		k.rulesHash, k.definition = c.rule.Hash, c.call.Facts.Definition
 		k.approval.Digest = proposalDigest(op, k, c.call.Facts)
 		return apply(op, k)
@@ -266,7 +270,7 @@ func (c *claim) draft(q inquiry, supersedes *Operation) (*Operation, error) {
 		UpstreamIdentity: c.call.Facts.UpstreamIdentity, Definition: c.call.Facts.Definition,
 		RulesHash: c.rule.Hash, PolicyRevision: c.rule.Revision,
 		Arguments: arguments, PayloadDigest: payloadDigest(c.rule.Tool, arguments),
-		Meta: c.meta(), CreatedAt: q.now, ProposedAt: q.now, ExpiresAt: c.call.ExpiresAt,
+		Meta: c.withRevision(c.meta()), CreatedAt: q.now, ProposedAt: q.now, ExpiresAt: c.call.ExpiresAt,
 		DispatchBy: c.dispatchBy(q.now),
 	}
 	op.Key.Generation = 1

@@ -55,6 +55,11 @@ type Call struct {
 	// Defaults fills the defaults of the tool's schema in, for what rules read
 	// from the arguments; nil changes nothing. It is pure.
 	Defaults func(arguments []byte) []byte
+	// Revision reads the version of what the call is about, such as that of a
+	// draft; nil reads none. It is asked before anything is proposed or begun,
+	// outside of every transaction: what was approved for another version is
+	// denied(revision_changed), and so is a call whose version cannot be read.
+	Revision func(ctx context.Context) (string, error)
 	// Resume names a recorded operation directly: its identity and its frozen
 	// bytes are used, whatever else the call carries. It needs the right to
 	// resolve; see [Runtime.CallOf].

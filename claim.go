@@ -91,6 +91,10 @@ type claim struct {
 	price   Amount
 	noPrice error
 	checked bool
+	// revision is the version of what the call is about, noRevision why it
+	// cannot be read.
+	revision   string
+	noRevision error
 	// followed: the call's own operation was superseded, and the call is about
 	// the successor now.
 	followed bool
@@ -230,6 +234,12 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 		}
 	}
 	c.check()
+	if c.call.Revision != nil {
+		c.readRevision()
+		// The store's time begins now.
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+		defer cancel()
+	}
 	if c.call.Consent != nil {
 		scope.Consent = c.call.Consent.ID
 	}

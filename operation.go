@@ -134,6 +134,10 @@ type Approval struct {
 	// SpentAt is when the first dispatch consumed it.
 	SpentAt time.Time `json:"spent_at,omitzero"`
 
+	// Revision is the version of what the operation is about, as it was when it
+	// was proposed; empty where none is read.
+	Revision string `json:"revision,omitempty"`
+
 	AskedAt time.Time `json:"asked_at,omitzero"`
 	AskedBy Actor     `json:"asked_by,omitempty"`
 	// AskAgain is how many seconds a caller waits before it asks again.

@@ -21,9 +21,10 @@ func proposalDigest(op *Operation, c cause, facts ToolFacts) Digest {
 		Upstream   string    `json:"upstream_identity"`
 		Rules      Digest    `json:"rules_hash"`
 		ExpiresAt  time.Time `json:"expires_at"`
+		Revision   string    `json:"revision,omitempty"`
 	}{
 		op.Tenant, op.Actor, op.Key.Family, op.Key.Text, op.Tool, op.PayloadDigest,
-		c.definition, facts.UpstreamIdentity, c.rulesHash, c.approval.ExpiresAt,
+		c.definition, facts.UpstreamIdentity, c.rulesHash, c.approval.ExpiresAt, c.approval.Revision,
 	})
 	if err != nil {
 		panic("deed: a proposal of plain strings does not marshal: " + err.Error())
