@@ -21,6 +21,9 @@ func (c *claim) granted(r ruling, view View) (Answer, *Grant, error) {
 		grant.Marks = *current.Marks
 	}
 	grant.Marks.ProviderKey = current.ProviderKey
+	if c.rt.reconciler != nil {
+		c.rt.served.LoadOrStore(op.Tenant, true)
+	}
 	if current.ProviderKey != "" {
 		c.rt.sights.watched(op, current.Number, c.rt.clock.Now())
 	}

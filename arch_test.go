@@ -52,7 +52,7 @@ var allowed = map[string]map[string]string{
 		"mcpgate": "lists the tools of an upstream", "telemetry": "switches it on", "api": "ops on a running daemon",
 	},
 	"internal/notify": {"": "names operations"},
-	"cmd/deed": {"internal/cli": "main"},
+	"cmd/deed":        {"internal/cli": "main"},
 }
 
 // packages lists the packages of the module with their non-test imports.

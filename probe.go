@@ -172,37 +172,70 @@ type Due struct {
 	Operation OperationID
 }
 
+// tenantLister is a Store that knows its tenants.
+type tenantLister interface {
+	Tenants(ctx context.Context) ([]Tenant, error)
+}
+
+// tenantsOf lists the tenants of the ledger; of a Store that does not know
+// them, those that this process has begun operations for.
+func (rt *Runtime) tenantsOf(ctx context.Context) ([]Tenant, error) {
+	if lister, ok := rt.store.(tenantLister); ok {
+		return lister.Tenants(ctx)
+	}
+	var list []Tenant
+	rt.served.Range(func(tenant, _ any) bool {
+		list = append(list, tenant.(Tenant))
+		return true
+	})
+	return list, nil
+}
+
 // Due lists up to limit uncertain operations, of all tenants, whose look-up is
 // due. Those that were given up, and those of tools without a look-up, are not
 // among them.
 func (rt *Runtime) Due(ctx context.Context, limit int) ([]Due, error) {
-	if rt.reconciler == nil {
+	if rt.reconciler == nil || limit <= 0 {
 		return nil, nil
 	}
+	tenants, err := rt.tenantsOf(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var list []Due
+	for _, tenant := range tenants {
+		if list, err = rt.dueOf(ctx, tenant, list, limit); err != nil || len(list) == limit {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// dueOf adds those of one tenant.
+func (rt *Runtime) dueOf(ctx context.Context, tenant Tenant, list []Due, limit int) ([]Due, error) {
 	now := rt.clock.Now()
-	query := Query{Statuses: []Status{StatusUncertain}, Effective: now, Limit: duePage}
-	for len(list) < limit {
+	query := Query{Tenant: tenant, Statuses: []Status{StatusUncertain}, Effective: now, Limit: duePage}
+	for {
 		page, err := rt.store.List(ctx, query)
 		if err != nil {
 			return list, err
 		}
 		for _, op := range page.Operations {
-			if len(list) == limit {
-				break
+			if !dueAt(op, rt.policy.Rule(op.Tool, ToolFacts{}).complete(), now) {
+				continue
 			}
-			if dueAt(op, rt.policy.Rule(op.Tool, ToolFacts{}).complete(), now) {
-				list = append(list, Due{op.Tenant, op.ID})
-				// From now on this process watches it.
-				rt.sights.watched(op, op.latestOpen().Number, now)
+			list = append(list, Due{op.Tenant, op.ID})
+			// From now on this process watches it.
+			rt.sights.watched(op, op.latestOpen().Number, now)
+			if len(list) == limit {
+				return list, nil
 			}
 		}
 		if page.Next == "" {
-			break
+			return list, nil
 		}
 		query.Before = page.Next
 	}
-	return list, nil
 }
 
 // duePage bounds one read of Due.

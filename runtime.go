@@ -50,6 +50,8 @@ type Runtime struct {
 	sights  sightings
 
 	reconciler Reconciler
+	// served holds the tenants that operations were begun for.
+	served sync.Map
 
 	ctx  context.Context
 	stop context.CancelFunc
