@@ -195,7 +195,7 @@ func facts(meta json.RawMessage) map[string]string {
 	for _, ours := range []bool{true, false} {
 		for _, m := range members {
 			name, prefixed := strings.CutPrefix(m.Name, metaPrefix)
-			if prefixed != ours || len(found) >= maxFacts || m.Name == metaKey || !ours && reserved(name) {
+			if prefixed != ours || len(found) >= maxFacts || m.Name == metaKey || m.Name == metaApproval || !ours && reserved(name) {
 				continue
 			}
 			text, ok := rawjson.String(m.Value(meta))

@@ -32,7 +32,7 @@ func (s situation) denial() wording {
 	case deed.ReasonConflictUnresolved:
 		return stop(nextAskUser, "It needs a person's word first.", "Not sent. This content was refused before as a change of an earlier action. It needs a person's word first"+s.newAction("; do not rename the key.", "; do not reword it."))
 	case deed.ReasonBudgetExceeded:
-		return stop(nextAskUser, "It does not fit the budget.", fmt.Sprintf("Not sent: it does not fit the budget: %s. Do not split the amount.", s.why()))
+		return stop(nextAskUser, "It does not fit the budget.", s.overdrawn())
 	case deed.ReasonStoreUnavailable:
 		return stop(nextRetrySame, "The record of actions cannot be reached, so nothing that changes things may run.",
 			"Not sent: the record of actions cannot be reached, so nothing that changes things may run. Reading still works. Tell the user; call again later with "+s.same()+". An earlier call may exist.")

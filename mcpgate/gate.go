@@ -26,6 +26,9 @@ type Ledger interface {
 	Delivered(ctx context.Context, answer deed.Answer)
 	Get(ctx context.Context, principal deed.Principal, id deed.OperationID) (*deed.Operation, error)
 	List(ctx context.Context, principal deed.Principal, query deed.Query) (deed.Page, error)
+	Cancel(ctx context.Context, principal deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error)
+	CallOf(ctx context.Context, principal deed.Principal, id deed.OperationID) (deed.Call, error)
+	CallOfAuthorized(ctx context.Context, tenant deed.Tenant, id deed.OperationID) (deed.Call, error)
 }
 
 // GateOptions configure a Gate. Ledger and Policy are required.
@@ -48,6 +51,10 @@ type GateOptions struct {
 	RunsApproved bool
 	// Wiring returns what is configured of a tool beside its rule, by default nothing.
 	Wiring func(tool deed.Tool) Wiring
+	// Elsewhere calls a read-only tool of another upstream than the call's, as Probe does; nil reaches none.
+	Elsewhere func(ctx context.Context, tool deed.Tool, arguments []byte) ([]byte, error)
+	// VerifyConsent verifies an approval that was given elsewhere, from _meta["deed/approval"]; nil accepts none. The error is for people.
+	VerifyConsent func(ctx context.Context, signed string) (*deed.ExternalConsent, error)
 	// Trace carries trace context; nil leaves the requests' own as it is.
 	Trace Tracing
 	// Clock is the system's by default.
@@ -68,6 +75,8 @@ type Gate struct {
 	callIDs          []string
 	wiring           func(deed.Tool) Wiring
 	runsApproved     bool
+	elsewhere        func(context.Context, deed.Tool, []byte) ([]byte, error)
+	verifyConsent    func(context.Context, string) (*deed.ExternalConsent, error)
 	upstreamIdentity func(string) string
 	hideOperations   bool
 	progress         time.Duration
@@ -92,6 +101,7 @@ func NewGate(o GateOptions) (*Gate, error) {
 	}
 	g := &Gate{
 		ledger: o.Ledger, policy: o.Policy, pins: o.Pins, outcomes: o.Outcomes, callIDs: o.CallIDs, wiring: o.Wiring, runsApproved: o.RunsApproved,
+		elsewhere: o.Elsewhere, verifyConsent: o.VerifyConsent,
 		upstreamIdentity: o.UpstreamIdentity, hideOperations: o.HideOperations, progress: o.Progress, trace: o.Trace, clock: o.Clock,
 		listed: o.Listed, logTo: o.Log,
 		prefix:  "deed-gate-" + rand.Text()[:10] + "-",

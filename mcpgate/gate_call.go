@@ -75,6 +75,8 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	case questionClosed:
 		return ErrorMessage(m.ID, codeInvalidParams, "tools/call: the answer belongs to no question that is open here; nothing was sent"), nil
 	}
+	consent, unfit := g.consent(ctx, r.meta)
+	call.Consent = consent
 	beat := g.keepAlive(c, r.token)
 	defer beat.stop()
 	if ctx.Err() != nil {
@@ -103,6 +105,8 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 			return ErrorMessage(m.ID, codeInternal, "tools/call: the caller left; the operation goes on"), nil
 		}
 	}
+	answer = unheard(answer, unfit)
+	g.current(ctx, s, d, r.upstream, &answer)
 	g.asked.ask(s.Principal, d.rule.Tool, answer, r.arguments)
 	if shownAsError(answer, d) {
 		return g.render(m, s, d, answer, true), nil
@@ -163,7 +167,8 @@ func (g *Gate) newCall(c *ToolCall, d *described, r request) (deed.Call, error) 
 	call := deed.Call{
 		Principal: c.Session.Principal, Tool: d.rule.Tool, Arguments: r.arguments, Facts: d.facts, Meta: facts(r.meta),
 		Carriers:  g.carriers(c.Session, c.Message.Params, r, c.Header, d),
-		ExpiresAt: expires, EffectFingerprint: fingerprint, Validate: d.schema.check, ArrivedAt: c.ArrivedAt,
+		ExpiresAt: expires, EffectFingerprint: fingerprint, Validate: d.schema.check, Defaults: d.schema.filled,
+		Revision: g.revision(c.Session, d, r.upstream, r.arguments), ArrivedAt: c.ArrivedAt,
 	}
 	call.KeyArgument = d.own
 	state, hasState := rawjson.Get(c.Message.Params, "requestState")

@@ -63,21 +63,34 @@ func (s situation) executed() wording {
 func (s situation) replayed() wording {
 	if by := s.established(); len(s.answer.Result) == 0 && by != "" {
 		return wording{
-			Text: sentences(fmt.Sprintf("Already done: %s (%s); it was sent at %s. There is no saved result. Nothing was sent now.", by, s.remote(), s.when), s.op),
+			Text: sentences(fmt.Sprintf("Already done: %s (%s); it was sent at %s. There is no saved result. Nothing was sent now.", by, s.remote(), s.when), s.still(), s.op),
 			Next: nextReport, Say: "It was already done: " + by + ".",
 		}
 	}
 	if len(s.answer.Result) == 0 {
 		return wording{
-			Text: sentences(fmt.Sprintf("Already done at %s (%s); only the receipt is kept. Nothing was sent now.", s.settled(), s.remote()), s.op),
+			Text: sentences(fmt.Sprintf("Already done at %s (%s); only the receipt is kept. Nothing was sent now.", s.settled(), s.remote()), s.still(), s.op),
 			Next: nextReport, Say: "It was already done; only the receipt is kept.",
 		}
 	}
 	return wording{
-		Text: sentences(fmt.Sprintf("Already done: this is the saved result of %s from %s (%s). Nothing was sent now. Report it as done at that time, once.", s.tool, s.settled(), s.remote()),
+		Text: sentences(fmt.Sprintf("Already done: this is the saved result of %s from %s (%s). Nothing was sent now. Report it as done at that time, once.", s.tool, s.settled(), s.remote()), s.still(),
 			s.newAction("Only if the user asked for another, separate one, call with a new "+s.keyName+".", ""), s.op),
 		Next: nextReport, Say: "It was done at " + s.settled() + ".",
 	}
+}
+
+// still says what became of what was created.
+func (s situation) still() string {
+	switch s.answer.Current {
+	case currentFound:
+		return "It still exists."
+	case currentGone:
+		return "It has been removed since."
+	case currentUnknown:
+		return "Whether it still exists is not known."
+	}
+	return ""
 }
 
 // established says who knows of a commit that no reply proved, or "".

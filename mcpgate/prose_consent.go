@@ -5,6 +5,8 @@ package mcpgate
 import (
 	"fmt"
 	"time"
+
+	"github.com/deed-run/deed"
 )
 
 // waiting speaks of an operation that a person must approve.
@@ -14,7 +16,7 @@ func (s situation) waiting() wording {
 		until = stamp(op.Approval.ExpiresAt)
 	}
 	then := "After approval call again with " + s.newAction("the same key", "the same arguments") + "."
-	if s.runs && s.answer.Rule.Approval != nil && !s.answer.Rule.Approval.OnCall {
+	if op := s.answer.Operation; s.runs && op != nil && op.Approval != nil && op.Approval.Run == deed.RunOnApproval {
 		then = "It runs by itself once approved."
 	}
 	return wording{
@@ -24,7 +26,7 @@ func (s situation) waiting() wording {
 	}
 }
 
-// askApproval is how often it makes sense to ask whether a person has decided.
+// askApproval is how often it makes sense to ask whether a person has decided, where the proposal does not say.
 const askApproval = 10 * time.Minute
 
 // patience is how long a model should leave a person alone, in whole minutes: less where the time to decide is short.
@@ -33,6 +35,17 @@ func (s situation) patience() time.Duration {
 	if op == nil || op.Approval == nil {
 		return askApproval
 	}
+	usual := orDefault(time.Duration(op.Approval.AskAgain)*time.Second, askApproval)
 	left := op.Approval.ExpiresAt.Sub(s.answer.At) / 4
-	return min(max(left.Truncate(time.Minute), time.Minute), askApproval)
+	return max(min(left, usual).Truncate(time.Minute), time.Minute)
+}
+
+// overdrawn speaks of a budget that has no room for the call.
+func (s situation) overdrawn() string {
+	b := s.answer.Budget
+	if b == nil {
+		return fmt.Sprintf("Not sent: it does not fit the budget: %s. Do not split the amount.", s.why())
+	}
+	return fmt.Sprintf("Not sent: %s %s does not fit budget %s (%s left, %s held by unconfirmed operations). Do not split the amount. Tell the user.",
+		b.Amount, plain(b.Currency, 10), plain(b.Budget, 40), max(0, b.Left), b.Held)
 }

@@ -81,9 +81,7 @@ func samples() []sample {
 			name += ", no key property"
 		}
 		around := surroundings{reads: "list_tickets", tells: true}
-		if a.Rule.Approval != nil {
-			around.runs = true
-		}
+		around.runs = true
 		about := situate(a, d, around)
 		about.sample = sampleKey(d.Name, []byte(`{"arguments":{"incident_id":"INC/7"}}`))
 		list = append(list, sample{name, about})
@@ -118,8 +116,12 @@ func samples() []sample {
 			add("execute, status "+string(status), deed.Answer{Decision: deed.Execute, Reason: op.Reason, Operation: op, Effective: status}, hasKey)
 		}
 		byItself := sampleOperation(deed.StatusAwaitingApproval, deed.ReasonPending)
-		byItself.Approval.ExpiresAt = sampleTime.Add(9 * time.Minute)
-		add("awaiting_approval pending, runs by itself", deed.Answer{Decision: deed.AwaitingApproval, Reason: deed.ReasonPending, Operation: byItself, Effective: deed.StatusAwaitingApproval, Rule: deed.Rule{Approval: &deed.ApprovalRule{}}}, hasKey)
+		byItself.Approval = &deed.Approval{ExpiresAt: sampleTime.Add(9 * time.Minute), Run: deed.RunOnApproval, AskAgain: 300}
+		add("awaiting_approval pending, runs by itself", deed.Answer{Decision: deed.AwaitingApproval, Reason: deed.ReasonPending, Operation: byItself, Effective: deed.StatusAwaitingApproval}, hasKey)
+		add("denied budget_exceeded, with its numbers", deed.Answer{Decision: deed.Denied, Reason: deed.ReasonBudgetExceeded, Budget: &deed.BudgetRefusal{Budget: "refunds", Currency: "EUR", Amount: 250_500_000, Left: 100_000_000, Held: 50_000_000}}, hasKey)
+		for _, current := range []string{currentFound, currentGone, currentUnknown} {
+			add("replay stored, current "+current, deed.Answer{Decision: deed.Replay, Reason: deed.ReasonStored, Operation: sampleOperation(deed.StatusCommitted, ""), Effective: deed.StatusCommitted, Result: []byte(doneOnce), Current: current}, hasKey)
+		}
 		add("uncertain outcome_unknown, looked up", deed.Answer{Decision: deed.Uncertain, Reason: deed.ReasonOutcomeUnknown, Operation: sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown), Effective: deed.StatusUncertain, Rule: deed.Rule{GiveUp: time.Hour}}, hasKey)
 		soon := sampleOperation(deed.StatusUncertain, deed.ReasonOutcomeUnknown)
 		soon.Attempts[0].Probing = &deed.Probing{Tries: 1, NextAt: sampleTime.Add(90 * time.Second)}

@@ -30,13 +30,14 @@ type operationNote struct {
 	SimilarTo   deed.OperationID `json:"similar_to,omitempty"`
 	Twin        deed.OperationID `json:"twin,omitempty"`
 	Warning     string           `json:"warning,omitempty"`
+	Current     string           `json:"current,omitempty"`
 	WouldBe     deed.Decision    `json:"would_be,omitempty"`
 }
 
 func noteOf(a deed.Answer) operationNote {
 	n := operationNote{
 		Decision: a.Decision, Reason: a.Reason, Replayed: a.Replayed(), Fingerprint: a.Received, RetryAfter: seconds(a.RetryAfter),
-		SimilarTo: a.SimilarTo, Twin: a.Twin, Warning: a.Warning, WouldBe: a.WouldBe,
+		SimilarTo: a.SimilarTo, Twin: a.Twin, Warning: a.Warning, Current: a.Current, WouldBe: a.WouldBe,
 	}
 	if op := a.Operation; op != nil {
 		n.ID, n.Provenance, n.Status, n.Attempt, n.Receipt = op.ID, op.Key.Provenance, a.Effective, op.AttemptNumber(), op.Receipt()
