@@ -30,6 +30,9 @@ var allowed = map[string]map[string]string{
 	"telemetry": {"": "an Observer of the domain"},
 	"reconcile": {"": "Reconcilers of the domain", "outcome": "classifies what look-ups are answered"},
 	"outcome":   {"": "its verdicts are words of the domain"},
+	"connector/mail": {
+		"": "its answers are outcomes of the domain", "outcome": "classifies what mail servers reply",
+	},
 	"mcpgate": {
 		"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer",
 		"internal/canon": "strict JSON and exact editing of arguments", "mcpgate/internal/*": "its own parts",

@@ -32,6 +32,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/emersion/go-message v0.18.2 // indirect
+
 require (
 	cel.dev/expr v0.25.2 // indirect
 	github.com/anishathalye/porcupine v1.3.1
