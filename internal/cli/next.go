@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
-	"github.com/deed-run/deed/internal/daemon"
 )
 
 // step is something that may be done with an operation where it stands.
@@ -60,16 +59,6 @@ func nextSteps(op *deed.Operation, now, hears time.Time, where string) []step {
 		offer(deed.EventCancelRequested, "let nothing more be tried", "cancel", `--reason "why"`)
 	}
 	return steps
-}
-
-// mayHear is until when the process whose attempt has no end may still report,
-// zero when there is none. deed.Runtime.Resolve refuses until then.
-func mayHear(core *daemon.Core, op *deed.Operation) time.Time {
-	current := op.Current()
-	if current == nil || !current.EndedAt.IsZero() {
-		return time.Time{}
-	}
-	return current.SendBy.Add(core.Policy.Rule(op.Tool, deed.ToolFacts{}).Timeout)
 }
 
 // allowed reports whether the transition table lets a person's event happen.

@@ -4,8 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -45,8 +43,8 @@ still be at work.`,
 			if len(res.RemoteIDs) > 0 && !committed {
 				return fail(exitUsage, "--remote-id goes with --committed only; nothing was decided")
 			}
-			return a.decide(ctx, at, args[0], func(core *daemon.Core, who deed.Principal, id deed.OperationID) (*deed.Operation, error) {
-				op, err := core.Runtime.Resolve(ctx, who, id, res)
+			return a.decide(ctx, at, args[0], func(d desk, id deed.OperationID) (*deed.Operation, error) {
+				op, err := d.Resolve(ctx, id, res)
 				if err == nil && !recorded(op, res.RemoteIDs) {
 					a.note("not every --remote-id was recorded: the receipts already name " + strings.Join(remoteIDs(op), ", "))
 				}
@@ -76,27 +74,27 @@ func recorded(op *deed.Operation, ids []string) bool {
 func (a *app) opsCancelCommand() *cobra.Command {
 	return a.reasonedCommand("cancel OPERATION", "Let nothing more be tried; what is already sent stands",
 		`  deed ops cancel op_01KB7Q5W2M9X4T6R8V0C3E5G7H --reason "ordered elsewhere"`,
-		func(ctx context.Context, core *daemon.Core, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error) {
-			return core.Runtime.Cancel(ctx, who, id, reason)
+		func(ctx context.Context, d desk, id deed.OperationID, reason string) (*deed.Operation, error) {
+			return d.Cancel(ctx, id, reason)
 		})
 }
 
 func (a *app) opsReopenCommand() *cobra.Command {
 	return a.reasonedCommand("reopen OPERATION", "Let a finally failed operation be tried again under its key",
 		`  deed ops reopen op_01KB7Q5W2M9X4T6R8V0C3E5G7H --reason "the account is funded now"`,
-		func(ctx context.Context, core *daemon.Core, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error) {
-			return core.Runtime.Reopen(ctx, who, id, reason)
+		func(ctx context.Context, d desk, id deed.OperationID, reason string) (*deed.Operation, error) {
+			return d.Reopen(ctx, id, reason)
 		})
 }
 
-func (a *app) reasonedCommand(use, short, example string, apply func(context.Context, *daemon.Core, deed.Principal, deed.OperationID, string) (*deed.Operation, error)) *cobra.Command {
+func (a *app) reasonedCommand(use, short, example string, apply func(context.Context, desk, deed.OperationID, string) (*deed.Operation, error)) *cobra.Command {
 	var at place
 	var reason string
 	c := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: cobra.ExactArgs(1),
 		RunE: action(func(ctx context.Context, args []string) error {
-			return a.decide(ctx, at, args[0], func(core *daemon.Core, who deed.Principal, id deed.OperationID) (*deed.Operation, error) {
-				return apply(ctx, core, who, id, reason)
+			return a.decide(ctx, at, args[0], func(d desk, id deed.OperationID) (*deed.Operation, error) {
+				return apply(ctx, d, id, reason)
 			})
 		}),
 	}
@@ -106,33 +104,20 @@ func (a *app) reasonedCommand(use, short, example string, apply func(context.Con
 }
 
 // decide applies a person's decision and shows where the operation stands now.
-func (a *app) decide(ctx context.Context, at place, id string, apply func(*daemon.Core, deed.Principal, deed.OperationID) (*deed.Operation, error)) (err error) {
-	core, who, err := a.operator(ctx, at)
+func (a *app) decide(ctx context.Context, at place, id string, apply func(desk, deed.OperationID) (*deed.Operation, error)) (err error) {
+	d, err := a.desk(ctx, at)
 	if err != nil {
 		return err
 	}
-	defer a.closing(core, &err)
-	if who, err = owner(ctx, at, core, who, deed.OperationID(id)); err != nil {
-		return err
+	defer leave(d, &err)
+	op, err := apply(d, deed.OperationID(id))
+	if err != nil {
+		return at.failedDecision(err, id)
 	}
-	op, err := apply(core, who, deed.OperationID(id))
-	var refused *deed.RefusedError
-	switch {
-	case errors.As(err, &refused):
-		return fmt.Errorf("%w; nothing was changed; %s says what is allowed", err, at.command("ops show", id))
-	case errors.Is(err, deed.ErrNotFound):
-		return at.lookElsewhere(err)
-	case errors.Is(err, deed.ErrCommitUnknown):
-		return fmt.Errorf("%w; the decision may be recorded or not; %s says which", err, at.command("ops show", id))
-	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrLedgerVersion):
-		return err // it says that nothing was written
-	case err != nil:
-		return fmt.Errorf("%w; nothing was changed", err)
-	}
-	now := core.Clock.Now()
+	now := d.Now()
 	if a.json {
 		s := show(op, now)
-		s.Next = nextSteps(op, now, mayHear(core, op), at.repeated())
+		s.Next = nextSteps(op, now, d.Hears(op), at.repeated())
 		return a.printJSON(s)
 	}
 	return a.print(decided(op, now, at)...)

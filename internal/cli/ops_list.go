@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deed-run/deed"
-	"github.com/deed-run/deed/internal/daemon"
 )
 
 func (a *app) opsCommand() *cobra.Command {
 	c := group("ops", "Look at operations and decide about them",
 		a.opsListCommand(), a.opsShowCommand(), a.opsResolveCommand(), a.opsCancelCommand(), a.opsReopenCommand())
 	c.Long = `Works on the ledger itself, also while gateways use it, as operator:USER with
-all rights. What you decide is in the operation's history, under that name.`
+all rights; or, with --server, through a running daemon, as whoever the token
+belongs to. What you decide is in the operation's history, under that name.`
 	return c
 }
 
@@ -78,20 +78,16 @@ func parseStatuses(words []string) ([]deed.Status, error) {
 }
 
 func (a *app) listOperations(ctx context.Context, at place, query deed.Query) (err error) {
-	core, who, err := a.operator(ctx, at)
+	d, err := a.desk(ctx, at)
 	if err != nil {
 		return err
 	}
-	defer a.closing(core, &err)
-	all, err := everyone(ctx, at, core, who)
+	defer leave(d, &err)
+	page, err := d.List(ctx, query)
 	if err != nil {
 		return err
 	}
-	page, err := listAll(ctx, core, all, query)
-	if err != nil {
-		return err
-	}
-	now := core.Clock.Now()
+	now := d.Now()
 	if a.json {
 		list := make([]shown, 0, len(page.Operations))
 		for _, op := range page.Operations {
@@ -109,29 +105,6 @@ func (a *app) listOperations(ctx context.Context, at place, query deed.Query) (e
 		return a.print("", "more: add --before "+string(page.Next))
 	}
 	return nil
-}
-
-// listAll merges the newest operations of all tenants: ids are in the order of
-// time, so one id parts the pages of each.
-func listAll(ctx context.Context, core *daemon.Core, all []deed.Principal, query deed.Query) (deed.Page, error) {
-	var merged deed.Page
-	more := false
-	for _, who := range all {
-		page, err := core.Runtime.List(ctx, who, query)
-		if err != nil {
-			return deed.Page{}, err
-		}
-		merged.Operations = append(merged.Operations, page.Operations...)
-		more = more || page.Next != ""
-	}
-	slices.SortStableFunc(merged.Operations, func(a, b *deed.Operation) int { return strings.Compare(string(b.ID), string(a.ID)) })
-	if len(merged.Operations) > query.Limit {
-		merged.Operations, more = merged.Operations[:query.Limit], true
-	}
-	if more {
-		merged.Next = merged.Operations[len(merged.Operations)-1].ID
-	}
-	return merged, nil
 }
 
 func operationTable(list []*deed.Operation, now time.Time) []string {

@@ -22,34 +22,32 @@ func (a *app) opsShowCommand() *cobra.Command {
 		Use: "show OPERATION", Short: "Show one operation: what was sent, its history, what may be done next", Args: cobra.ExactArgs(1),
 		Example: "  deed ops show op_01KB7Q5W2M9X4T6R8V0C3E5G7H\n  deed ops show op_01KB7Q5W2M9X4T6R8V0C3E5G7H --arguments",
 		RunE: action(func(ctx context.Context, args []string) (err error) {
-			core, who, err := a.operator(ctx, at)
+			d, err := a.desk(ctx, at)
 			if err != nil {
 				return err
 			}
-			defer a.closing(core, &err)
-			if who, err = owner(ctx, at, core, who, deed.OperationID(args[0])); err != nil {
-				return err
-			}
-			op, err := core.Runtime.Get(ctx, who, deed.OperationID(args[0]))
+			defer leave(d, &err)
+			op, err := d.Get(ctx, deed.OperationID(args[0]))
 			if err != nil {
 				if !errors.Is(err, deed.ErrNotFound) {
 					return err
 				}
 				return at.lookElsewhere(err)
 			}
-			events, err := core.Runtime.Events(ctx, who, op.ID)
+			events, err := d.Events(ctx, op.ID)
 			if err != nil {
 				return err
 			}
-			s := show(op, core.Clock.Now())
-			s.Events, s.Next = events, nextSteps(op, core.Clock.Now(), mayHear(core, op), at.repeated())
+			now := d.Now()
+			s := show(op, now)
+			s.Events, s.Next = events, nextSteps(op, now, d.Hears(op), at.repeated())
 			if arguments || a.json {
 				s.Arguments, s.Result = raw(op.Arguments), raw(op.Result)
 			}
 			if a.json {
 				return a.printJSON(s)
 			}
-			return a.print(a.describe(s, core.Clock.Now())...)
+			return a.print(a.describe(s, now)...)
 		}),
 	}
 	at.operatorFlags(c)

@@ -33,16 +33,20 @@ func (p *place) flags(c *cobra.Command) {
 	_ = c.MarkFlagFilename("ledger", "db")
 }
 
-func (p *place) operatorFlags(c *cobra.Command) {
+func (p *place) tenantFlags(c *cobra.Command) {
 	p.flags(c)
 	c.Flags().StringVar(&p.tenant, "tenant", "", "tenant (default: all that have operations)")
-	c.Flags().StringVar(&p.server, "server", "", "`URL` of a running daemon (not in this version)")
+}
+
+func (p *place) operatorFlags(c *cobra.Command) {
+	p.tenantFlags(c)
+	c.Flags().StringVar(&p.server, "server", "", "`URL` of a running daemon, in place of a ledger")
 }
 
 // repeated writes the flags that lead to the same ledger again.
 func (p place) repeated() string {
 	var flags []string
-	for _, f := range [][2]string{{"--config", p.config}, {"--ledger", daemon.Place(p.ledger).Flag()}, {"--tenant", p.tenant}} {
+	for _, f := range [][2]string{{"--config", p.config}, {"--ledger", daemon.Place(p.ledger).Flag()}, {"--tenant", p.tenant}, {"--server", p.server}} {
 		if f[1] != "" {
 			flags = append(flags, f[0]+" "+shellWord(f[1]))
 		}
@@ -105,9 +109,6 @@ func ledgerNote(at daemon.Place) ledgerAbout {
 // operator opens the ledger for somebody who looks or decides, beside the
 // gateways that use it.
 func (a *app) operator(ctx context.Context, p place) (*daemon.Core, deed.Principal, error) {
-	if p.server != "" {
-		return nil, deed.Principal{}, fail(exitUsage, "--server is not in this version; nothing was done; work on the ledger itself: --ledger FILE, also while gateways use it")
-	}
 	config, err := a.rules(p.config, policy.BareOptions{})
 	if err != nil {
 		return nil, deed.Principal{}, err

@@ -66,7 +66,7 @@ func (a *app) statusCommand() *cobra.Command {
 			return a.print(a.paint(summaryLines(s, core.Clock.Now(), at), "uncertain")...)
 		}),
 	}
-	at.operatorFlags(c)
+	at.tenantFlags(c)
 	return c
 }
 

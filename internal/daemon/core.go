@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/httpgate"
 	"github.com/deed-run/deed/mcpgate"
 	"github.com/deed-run/deed/policy"
 	"github.com/deed-run/deed/telemetry"
@@ -58,6 +59,7 @@ type Core struct {
 	Clock   deed.Clock
 
 	gate      *mcpgate.Gate
+	routes    map[string]*httpgate.Routes
 	upstreams map[string]mcpgate.Upstream
 	place     Place
 	log       func(string)
@@ -79,11 +81,15 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
+	routes, err := routesOf(o.Config)
+	if err != nil {
+		return nil, err
+	}
 	ledger, err := openLedger(ctx, o.Ledger, clock, o.Existing)
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{Config: o.Config, Ledger: ledger, Policy: o.Config.Policy(), Clock: clock, place: o.Ledger, log: o.Log}
+	c := &Core{Config: o.Config, Ledger: ledger, Policy: routed(o.Config.Policy(), routes), routes: routes, Clock: clock, place: o.Ledger, log: o.Log}
 	if o.Transport != "" {
 		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
 	}

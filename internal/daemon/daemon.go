@@ -21,6 +21,7 @@ type Daemon struct {
 	core     *Core
 	handler  *mcpgate.Handler
 	tools    *tools
+	doors    *doors
 	server   *http.Server
 	listener net.Listener
 	keeper   *keeper
@@ -34,8 +35,8 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	if err := onlyLocal(o.Config.Listen, o.Config.Auth.Tokens); err != nil {
 		return nil, &ConfigError{err}
 	}
-	if len(o.Config.Upstreams) == 0 {
-		return nil, &ConfigError{fmt.Errorf("%s has no upstreams; nothing was started; add one", o.Config.File)}
+	if len(o.Config.Upstreams)+len(o.Config.HTTP) == 0 {
+		return nil, &ConfigError{fmt.Errorf("%s has neither upstreams nor http; nothing was started; add one", o.Config.File)}
 	}
 	core, err := Open(ctx, o)
 	if err != nil {
@@ -53,22 +54,28 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
+	auth := authenticate(options)
 	calls := newTools(core.gate, core.upstreams)
 	v1, err := server.New(server.Options{
-		Runtime: core.Runtime, Auth: authenticate(options), Tools: calls, Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build,
+		Runtime: core.Runtime, Auth: auth, Tools: calls, Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build,
 	})
+	if err != nil {
+		return nil, errors.Join(err, core.Close(ctx))
+	}
+	doors, err := openDoors(core, auth)
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
 	probe := &health{store: core.Ledger, clock: core.Clock}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp/{upstream}", handler)
+	mux.Handle("/http/{name}/{path...}", doors)
 	mux.Handle("/v1/", v1)
 	mux.Handle("/openapi.json", v1)
 	mux.HandleFunc("GET /healthz", probe.live)
 	mux.HandleFunc("GET /readyz", probe.ready)
 	return &Daemon{
-		core: core, handler: handler, tools: calls, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
+		core: core, handler: handler, tools: calls, doors: doors, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
 		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
 	}, nil
 }
@@ -129,7 +136,7 @@ func (d *Daemon) Stop(ctx context.Context) error {
 	// Settling what the drain left over takes its own time.
 	ending, end := context.WithTimeout(context.WithoutCancel(ctx), d.drain)
 	defer end()
-	err = errors.Join(err, d.handler.Close(ctx))
+	err = errors.Join(err, d.handler.Close(ctx), d.doors.close(ctx))
 	// Ending a session ends the effects under way in it: first they get what is
 	// left of the drain. Whoever is still at work is reported below.
 	_ = d.core.gate.Close(ctx)

@@ -63,4 +63,9 @@ func (p Place) Exposed() string {
 
 // ConfiguredLedger is the ledger that a configuration names, empty when it
 // names none.
-func ConfiguredLedger(config *policy.Config) Place { return Place(config.Ledger.Path) }
+func ConfiguredLedger(config *policy.Config) Place {
+	if config.Ledger.Driver == policy.LedgerPostgres {
+		return Place(config.Ledger.URL.Text)
+	}
+	return Place(config.Ledger.Path)
+}

@@ -1,0 +1,159 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
+)
+
+// desk is where a person looks at operations and decides about them: the
+// ledger itself, or a running daemon.
+type desk interface {
+	List(ctx context.Context, query deed.Query) (deed.Page, error)
+	Get(ctx context.Context, id deed.OperationID) (*deed.Operation, error)
+	Events(ctx context.Context, id deed.OperationID) ([]deed.Event, error)
+	Resolve(ctx context.Context, id deed.OperationID, res deed.Resolution) (*deed.Operation, error)
+	Cancel(ctx context.Context, id deed.OperationID, reason string) (*deed.Operation, error)
+	Reopen(ctx context.Context, id deed.OperationID, reason string) (*deed.Operation, error)
+	// Hears is until when the process that sent an operation may still report.
+	Hears(op *deed.Operation) time.Time
+	Now() time.Time
+	Close() error
+}
+
+// desk opens the one that the flags name.
+func (a *app) desk(ctx context.Context, at place) (desk, error) {
+	if at.server != "" {
+		return a.serverDesk(at)
+	}
+	core, who, err := a.operator(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return &ledgerDesk{core: core, who: who, at: at}, nil
+}
+
+// leave closes a desk; its error counts only where there is no other.
+func leave(d desk, err *error) {
+	if closed := d.Close(); closed != nil && *err == nil {
+		*err = closed
+	}
+}
+
+// ledgerDesk works on the ledger itself, beside the gateways that use it.
+type ledgerDesk struct {
+	core *daemon.Core
+	who  deed.Principal
+	at   place
+}
+
+func (d *ledgerDesk) Now() time.Time { return d.core.Clock.Now() }
+
+func (d *ledgerDesk) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return d.core.Close(ctx)
+}
+
+// List merges the newest operations of all tenants that the command covers: ids
+// are in the order of time, so one id parts the pages of each.
+func (d *ledgerDesk) List(ctx context.Context, query deed.Query) (deed.Page, error) {
+	all, err := everyone(ctx, d.at, d.core, d.who)
+	if err != nil {
+		return deed.Page{}, err
+	}
+	var merged deed.Page
+	more := false
+	for _, who := range all {
+		page, err := d.core.Runtime.List(ctx, who, query)
+		if err != nil {
+			return deed.Page{}, err
+		}
+		merged.Operations = append(merged.Operations, page.Operations...)
+		more = more || page.Next != ""
+	}
+	slices.SortStableFunc(merged.Operations, func(a, b *deed.Operation) int { return strings.Compare(string(b.ID), string(a.ID)) })
+	if query.Limit > 0 && len(merged.Operations) > query.Limit {
+		merged.Operations, more = merged.Operations[:query.Limit], true
+	}
+	if more {
+		merged.Next = merged.Operations[len(merged.Operations)-1].ID
+	}
+	return merged, nil
+}
+
+func (d *ledgerDesk) Get(ctx context.Context, id deed.OperationID) (*deed.Operation, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.core.Runtime.Get(ctx, who, id)
+}
+
+func (d *ledgerDesk) Events(ctx context.Context, id deed.OperationID) ([]deed.Event, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.core.Runtime.Events(ctx, who, id)
+}
+
+func (d *ledgerDesk) Resolve(ctx context.Context, id deed.OperationID, res deed.Resolution) (*deed.Operation, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.core.Runtime.Resolve(ctx, who, id, res)
+}
+
+func (d *ledgerDesk) Cancel(ctx context.Context, id deed.OperationID, reason string) (*deed.Operation, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.core.Runtime.Cancel(ctx, who, id, reason)
+}
+
+func (d *ledgerDesk) Reopen(ctx context.Context, id deed.OperationID, reason string) (*deed.Operation, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.core.Runtime.Reopen(ctx, who, id, reason)
+}
+
+// Hears implements desk: deed.Runtime.Resolve refuses until then.
+func (d *ledgerDesk) Hears(op *deed.Operation) time.Time {
+	current := op.Current()
+	if current == nil || !current.EndedAt.IsZero() {
+		return time.Time{}
+	}
+	return current.SendBy.Add(d.core.Policy.Rule(op.Tool, deed.ToolFacts{}).Timeout)
+}
+
+// failedDecision says of an error what it means for the decision.
+func (p place) failedDecision(err error, id string) error {
+	var refused *deed.RefusedError
+	var told *failure
+	switch {
+	case errors.As(err, &told):
+		return err
+	case errors.As(err, &refused):
+		return fmt.Errorf("%w; nothing was changed; %s says what is allowed", err, p.command("ops show", id))
+	case errors.Is(err, deed.ErrNotFound):
+		return p.lookElsewhere(err)
+	case errors.Is(err, deed.ErrCommitUnknown):
+		return fmt.Errorf("%w; the decision may be recorded or not; %s says which", err, p.command("ops show", id))
+	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrLedgerVersion):
+		return err // it says that nothing was written
+	}
+	return fmt.Errorf("%w; nothing was changed", err)
+}

@@ -1,0 +1,153 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
+)
+
+// serverDesk works through the API of a running daemon, as whoever the token
+// belongs to.
+type serverDesk struct {
+	client *api.Client
+	base   string
+}
+
+// tokenVariable holds the bearer token for --server.
+const tokenVariable = "DEED_TOKEN"
+
+func (a *app) serverDesk(at place) (desk, error) {
+	if at.ledger != "" || at.tenant != "" {
+		return nil, fail(exitUsage, "--server goes without --ledger and --tenant: the daemon has its ledger, and the token its tenant; nothing was done; keep one of them")
+	}
+	token, err := a.tokenFor(at.server)
+	if err != nil {
+		return nil, err
+	}
+	client, err := api.New(api.Options{BaseURL: at.server, Token: token})
+	if err != nil {
+		return nil, fail(exitUsage, "--server %q is no address of a daemon; nothing was done; write http://host:port", at.server)
+	}
+	return &serverDesk{client: client, base: at.server}, nil
+}
+
+func (d *serverDesk) Now() time.Time { return time.Now() }
+func (d *serverDesk) Close() error   { return nil }
+
+// Hears implements desk. The daemon itself refuses what comes too early.
+func (d *serverDesk) Hears(*deed.Operation) time.Time { return time.Time{} }
+
+func (d *serverDesk) List(ctx context.Context, query deed.Query) (deed.Page, error) {
+	wanted := api.Query{
+		Tool: query.Tool, Actor: query.Actor, Key: query.Key, Fingerprint: query.Fingerprint, Matter: query.Matter,
+		Reason: query.Reason, Meta: query.Meta, Before: string(query.Before), Limit: query.Limit,
+	}
+	for _, s := range query.Statuses {
+		wanted.Statuses = append(wanted.Statuses, deed.Filter(s))
+	}
+	page, err := d.client.Page(ctx, wanted)
+	if err != nil {
+		return deed.Page{}, d.explain(err)
+	}
+	list := deed.Page{Next: deed.OperationID(page.Next)}
+	for _, op := range page.Operations {
+		list.Operations = append(list.Operations, operationOf(op))
+	}
+	return list, nil
+}
+
+func (d *serverDesk) Get(ctx context.Context, id deed.OperationID) (*deed.Operation, error) {
+	return d.answered(d.client.Operation(ctx, id))
+}
+
+func (d *serverDesk) Events(ctx context.Context, id deed.OperationID) ([]deed.Event, error) {
+	events, err := d.client.Events(ctx, id)
+	if err != nil {
+		return nil, d.explain(err)
+	}
+	list := make([]deed.Event, 0, len(events))
+	for _, e := range events {
+		list = append(list, deed.Event{
+			ID: e.ID, OperationID: e.OperationID, Version: e.Version, At: e.At, Name: e.Name, Actor: e.Actor, Attempt: e.Attempt,
+			From: e.From, To: e.To, Reason: e.Reason, Tool: e.Tool, Fingerprint: e.Fingerprint, Data: e.Data,
+		})
+	}
+	return list, nil
+}
+
+func (d *serverDesk) Resolve(ctx context.Context, id deed.OperationID, res deed.Resolution) (*deed.Operation, error) {
+	return d.answered(d.client.Resolve(ctx, id, api.ResolveRequest{
+		Outcome: res.Outcome, RemoteIDs: res.RemoteIDs, Reason: res.Reason, Version: res.Version, Force: res.Force,
+	}))
+}
+
+func (d *serverDesk) Cancel(ctx context.Context, id deed.OperationID, reason string) (*deed.Operation, error) {
+	return d.answered(d.client.Cancel(ctx, id, reason))
+}
+
+func (d *serverDesk) Reopen(ctx context.Context, id deed.OperationID, reason string) (*deed.Operation, error) {
+	return d.answered(d.client.Reopen(ctx, id, reason))
+}
+
+func (d *serverDesk) answered(op api.Operation, err error) (*deed.Operation, error) {
+	if err != nil {
+		return nil, d.explain(err)
+	}
+	return operationOf(op), nil
+}
+
+// explain turns what the API says into what the commands know.
+func (d *serverDesk) explain(err error) error {
+	problem, answered := api.AsProblem(err)
+	switch {
+	case answered && problem.Status == http.StatusUnauthorized:
+		return fail(exitUsage, "%s does not know the token; nothing was done; set %s, or run deed login --server %s", d.base, tokenVariable, shellWord(d.base))
+	case errors.Is(err, api.ErrNotFound):
+		return fmt.Errorf("%s: %s: %w", d.base, problem.Detail, deed.ErrNotFound)
+	case errors.Is(err, api.ErrRefused):
+		return fail(exitRefused, "%s; nothing was changed", problem.Detail)
+	case answered && problem.Status == http.StatusForbidden:
+		return fail(exitNotFound, "%s: %s", d.base, problem.Detail)
+	case answered && problem.Status == http.StatusServiceUnavailable:
+		return fail(exitUnavailable, "%s: %s", d.base, problem.Detail)
+	case errors.Is(err, api.ErrNoAnswer):
+		return fail(exitUnavailable, "%s: %w; look again before you decide anew", d.base, err)
+	}
+	return err
+}
+
+// operationOf is the record that the API showed. What it does not show is
+// empty.
+func operationOf(v api.Operation) *deed.Operation {
+	op := &deed.Operation{
+		ID: v.OperationID, Tenant: v.Tenant, Actor: v.Actor,
+		Key:  deed.Key{Family: v.Family, Text: v.Key, Provenance: v.Provenance},
+		Tool: v.Tool, Effect: v.Effect, Fingerprint: v.EffectFingerprint, Matter: deed.Matter(v.Matter),
+		UpstreamIdentity: v.UpstreamIdentity, PolicyRevision: v.PolicyRevision, PayloadDigest: v.PayloadDigest, Meta: v.Meta,
+		Arguments: v.Arguments, Status: v.Status, Reason: v.Reason, Retryable: v.Retryable, Message: v.Message, DecidedBy: v.DecidedBy,
+		NoMoreAttempts: v.NoMoreAttempts, Diverged: v.Diverged, Contradicted: v.Contradicted, Receipts: v.Receipts,
+		ResultDigest: v.ResultDigest, ResultIsError: v.ResultIsError, Supersedes: v.Supersedes, SupersededBy: v.SupersededBy,
+		CreatedAt: v.CreatedAt, AuthorizedAt: v.AuthorizedAt, ExpiresAt: v.ExpiresAt, DispatchBy: v.DispatchBy,
+		LeaseExpiresAt: v.LeaseExpiresAt, InputExpiresAt: v.InputExpiresAt, RetryAt: v.RetryAt, SettledAt: v.SettledAt,
+		DeliveredAt: v.DeliveredAt, Version: v.Version,
+	}
+	for _, a := range v.Attempts {
+		op.Attempts = append(op.Attempts, deed.Attempt{
+			Number: a.Attempt, Worker: a.Worker, BegunAt: a.BegunAt, SendBy: a.SendBy, Cleared: a.Cleared, Proved: a.Proved,
+			Outcome: a.Outcome, EndedAt: a.EndedAt,
+		})
+	}
+	if v.Approval != nil {
+		op.Approval = &deed.Approval{
+			Digest: v.Approval.Digest, ID: v.Approval.ID, ExpiresAt: v.Approval.ExpiresAt, Approvers: v.Approval.Approvers, SpentAt: v.Approval.SpentAt,
+		}
+	}
+	return op
+}

@@ -1,0 +1,94 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// refunds is a REST API that makes a new refund of every request.
+func refunds(t *testing.T) (*httptest.Server, *atomic.Int64) {
+	t.Helper()
+	var made atomic.Int64
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer of-the-gateway" {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprintf(w, `{"id":"re_%d","asked":%s}`, made.Add(1), body)
+	}))
+	t.Cleanup(api.Close)
+	return api, &made
+}
+
+func TestAProxiedRouteHappensOnceAcrossARestart(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	api, made := refunds(t)
+	defer api.Close()
+	config := configuration(t, t.TempDir(), map[string]any{
+		"http":   map[string]any{"payments": map[string]any{"url": api.URL, "account": "live-42", "headers": map[string]any{"Authorization": "Bearer of-the-gateway"}}},
+		"routes": map[string]any{"POST payments/v1/refunds": map[string]any{"profile": "stripe", "key": "required"}},
+	})
+	refund := func(address, key, body string) (int, string, http.Header) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/http/payments/v1/refunds", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		if key != "" {
+			req.Header.Set("Idempotency-Key", key)
+		}
+		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		answer, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(answer), resp.Header
+	}
+
+	d := boot(t, config)
+	status, first, header := refund(d.Address(), "refund-1042", `{"order":1042}`)
+	if status != http.StatusCreated || header.Get("Idempotent-Replayed") != "" {
+		t.Fatalf("the first answer is %d %s %v", status, first, header)
+	}
+	if err := d.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	d = boot(t, config)
+	status, again, header := refund(d.Address(), "refund-1042", `{"order": 1042}`)
+	if status != http.StatusCreated || again != first || header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("the repeat is answered %d %s %v", status, again, header)
+	}
+	if status, answer, _ := refund(d.Address(), "refund-1042", `{"order": 1043}`); status != http.StatusBadRequest || !strings.Contains(answer, "idempotency_error") {
+		t.Errorf("another body under the key is answered %d %s", status, answer)
+	}
+	if status, answer, _ := refund(d.Address(), "", `{"order": 1044}`); status != http.StatusBadRequest {
+		t.Errorf("a request without a key is answered %d %s", status, answer)
+	}
+	if got := get(t, d, "/http/other/x"); !strings.HasPrefix(got, "404 no HTTP API of this name is configured") {
+		t.Errorf("an unknown name is answered %s", got)
+	}
+	if err := d.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if made.Load() != 1 {
+		t.Errorf("%d refunds were made", made.Load())
+	}
+}
