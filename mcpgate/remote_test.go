@@ -211,3 +211,50 @@ func TestNoCredentialOfAClientGoesUpstream(t *testing.T) {
 		t.Errorf("the upstream received %v", got)
 	}
 }
+
+func TestAProviderKeyInAHeaderMakesNobodySendTwice(t *testing.T) {
+	for _, second := range []bool{false, true} {
+		t.Run(fmt.Sprintf("http2 %t", second), func(t *testing.T) {
+			var mu sync.Mutex
+			var keys []string
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				raw, _ := io.ReadAll(r.Body)
+				var m upstreamMessage
+				_ = json.Unmarshal(raw, &m)
+				if m.Method == "tools/call" {
+					mu.Lock()
+					keys = append(keys, r.Header.Get("Idempotency-Key"))
+					mu.Unlock()
+					panic(http.ErrAbortHandler) // it was executed, and the reused connection breaks
+				}
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+			}))
+			server.EnableHTTP2 = second
+			server.StartTLS()
+			t.Cleanup(server.Close)
+			remote := &mcpgate.Remote{URL: server.URL, Transport: server.Client().Transport, Log: func(string) {}}
+			link := remote.Open(nil, true)
+			t.Cleanup(func() { link.Close() })
+			send := func(method string, extra http.Header) mcpgate.Reply {
+				done := make(chan mcpgate.Reply, 1)
+				link.Send(t.Context(), &mcpgate.Exchange{
+					Message: mcpgate.RequestMessage(json.RawMessage("1"), method, json.RawMessage("{}")), Extra: extra,
+					Event: func(mcpgate.Event) {}, Done: func(r mcpgate.Reply) { done <- r },
+				})
+				return <-done
+			}
+			if r := send("tools/list", nil); r.Delivery != mcpgate.Answered {
+				t.Fatal(r.Err)
+			}
+			if r := send("tools/call", http.Header{"Idempotency-Key": {"pk-1"}}); r.Delivery != mcpgate.Sent {
+				t.Errorf("%s: %v", r.Delivery, r.Err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if len(keys) != 1 || keys[0] != "pk-1" {
+				t.Errorf("the server executed %q", keys)
+			}
+		})
+	}
+}
