@@ -131,7 +131,8 @@ func (rt *Runtime) number(change *Change, view View) {
 func (rt *Runtime) Ready(ctx context.Context, limit int) ([]*Operation, error) {
 	now := rt.clock.Now()
 	var ready []*Operation
-	query := Query{Statuses: []Status{StatusAuthorized}, Limit: recoverPage}
+	// Every authorized operation lapses some day: a query by that crosses tenants.
+	query := Query{Statuses: []Status{StatusAuthorized}, Lapsed: now.AddDate(1000, 0, 0), Limit: recoverPage}
 	for {
 		page, err := rt.store.List(ctx, query)
 		if err != nil {

@@ -173,6 +173,7 @@ func (w *writing) steps(tenant string, writer int64, place int) ([]step, error) 
 		steps = append(steps, step{sql: sqlBindKeys, rows: len(w.binds), args: []any{tenant, int64(len(w.binds)), keys.text, keys.family, keys.actor,
 			keys.generation, keys.provenance, keys.operation}})
 	}
+	steps = append(steps, w.moneySteps(tenant)...)
 	var events eventArrays
 	for i := range w.events {
 		events.add(place+i, &w.events[i])

@@ -51,7 +51,7 @@ func (e *refusedError) Unwrap() error { return e.err }
 // raced reports whether the change may have lost a race that a fresh view
 // shows.
 func (e *refusedError) raced() bool {
-	return errors.Is(e.err, deed.ErrVersion) || errors.Is(e.err, deed.ErrKeyTaken)
+	return errors.Is(e.err, deed.ErrVersion) || errors.Is(e.err, deed.ErrKeyTaken) || errors.Is(e.err, deed.ErrConsentSpent)
 }
 
 // lostError: a COMMIT was sent and not acknowledged, or with a warning.
@@ -123,6 +123,8 @@ func sorted(err error) error {
 	switch {
 	case of.Code == codeGuard && at.sql == sqlBindKeys:
 		return &refusedError{fmt.Errorf("a key of the change is taken: %w; nothing was written", deed.ErrKeyTaken)}
+	case of.Code == codeGuard && at.sql == sqlSpendConsents:
+		return &refusedError{fmt.Errorf("a consent of the change was spent for another operation: %w; nothing was written", deed.ErrConsentSpent)}
 	case of.Code == codeGuard && at.sql == sqlInsertOperations:
 		return &refusedError{fmt.Errorf("an operation of the change is stored and was not read: %w; nothing was written", deed.ErrVersion)}
 	case of.Code == codeGuard:

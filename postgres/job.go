@@ -73,7 +73,7 @@ func (j *job) names() []string {
 		return nil
 	}
 	if scope.ID == "" && len(scope.Keys) == 0 && scope.Tool == "" {
-		return nil
+		return moneyNames(scope)
 	}
 	names := make([]string, 0, 4)
 	if scope.ID != "" {
@@ -93,7 +93,7 @@ func (j *job) names() []string {
 			}
 		}
 	}
-	return names
+	return append(names, moneyNames(scope)...)
 }
 
 // slotsOfAKind is the number of rows that a tenant's locks of one kind have
@@ -101,10 +101,10 @@ func (j *job) names() []string {
 const slotsOfAKind = 1 << 18
 
 // slots are the lock rows of the scope: those of fingerprints come before
-// those of matters.
+// those of matters, and those before budgets.
 func slots(scope *deed.Scope) []int32 {
 	if scope.Tool == "" {
-		return nil
+		return moneySlots(scope)
 	}
 	var list []int32
 	for _, fingerprint := range scope.Fingerprints {
@@ -115,7 +115,7 @@ func slots(scope *deed.Scope) []int32 {
 			list = append(list, slotsOfAKind+slotOf(scope.Tool, string(matter)))
 		}
 	}
-	return list
+	return append(list, moneySlots(scope)...)
 }
 
 func slotOf(tool deed.Tool, equal string) int32 {

@@ -19,7 +19,7 @@ import (
 var migrationFiles embed.FS
 
 // newestVersion is the schema that this program writes.
-const newestVersion = 1
+const newestVersion = 2
 
 // migrationLock is the advisory lock under which a schema is changed; it is
 // "deed" in ASCII.

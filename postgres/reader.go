@@ -42,6 +42,10 @@ func (l *Ledger) read(ctx context.Context, steps []step) error {
 // Load implements deed.Store. It never waits for a writer.
 func (l *Ledger) Load(ctx context.Context, scope deed.Scope) (deed.View, error) {
 	reading := reading{tenant: scope.Tenant, requests: []*request{newRequest(scope)}}
+	if l.options.Clock != nil {
+		at := ledgerTime(l.options.Clock.Now())
+		reading.at = &at
+	}
 	var us, version, oldest int64
 	steps := reading.steps(false)
 	alone := len(steps) <= 1

@@ -5,6 +5,7 @@ package postgres
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,6 +21,7 @@ type request struct {
 	// named is what an id or the keys found, by the rank of the key.
 	named   []named
 	refused []refusal
+	sums    []ranked
 }
 
 // named is one generation of one key, or what an id named.
@@ -40,7 +42,9 @@ type refusal struct {
 
 // reading reads the scopes of several requests of one tenant at once.
 type reading struct {
-	tenant   deed.Tenant
+	tenant deed.Tenant
+	// at is the instant of a clock that is not the database's, nil for none.
+	at       *time.Time
 	requests []*request
 	lanes    []lane
 	rules    []toolRules
@@ -96,6 +100,8 @@ func (r *reading) steps(lock bool) []step {
 	add(sqlByID+suffix, len(ids.n), r.readByID, ids.n, ids.id, ids.later)
 	add(sqlLineage, len(lineage.n), r.readLineage, lineage.n, lineage.id)
 	add(sqlByKey+suffix, len(keys.n), r.readByKey, keys.n, keys.rank, keys.text, keys.family, keys.actor, keys.generation, keys.lineage, keys.later)
+
+	r.money(add)
 
 	var fingerprints, matters laneArrays
 	var tools, settings []string
@@ -216,6 +222,7 @@ func (q *request) see(at *stored) {
 func (r *reading) finish() {
 	for _, request := range r.requests {
 		request.name()
+		request.addUp()
 	}
 	for i := range r.lanes {
 		r.lanes[i].take()

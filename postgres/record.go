@@ -35,10 +35,18 @@ func encodeRecord(op *deed.Operation) (string, error) {
 	for i := range r.Attempts {
 		a := &r.Attempts[i]
 		a.BegunAt, a.SendBy, a.EndedAt = ledgerTime(a.BegunAt), ledgerTime(a.SendBy), ledgerTime(a.EndedAt)
+		a.Bookings = slices.Clone(a.Bookings)
+		for j := range a.Bookings {
+			a.Bookings[j].At = ledgerTime(a.Bookings[j].At)
+		}
 	}
 	if op.Approval != nil {
 		approval := *op.Approval
-		approval.ExpiresAt, approval.SpentAt = ledgerTime(approval.ExpiresAt), ledgerTime(approval.SpentAt)
+		approval.ExpiresAt, approval.SpentAt, approval.AskedAt = ledgerTime(approval.ExpiresAt), ledgerTime(approval.SpentAt), ledgerTime(approval.AskedAt)
+		approval.Votes = slices.Clone(approval.Votes)
+		for i := range approval.Votes {
+			approval.Votes[i].At = ledgerTime(approval.Votes[i].At)
+		}
 		r.Approval = &approval
 	}
 	for _, t := range []*time.Time{&r.CreatedAt, &r.ProposedAt, &r.AuthorizedAt, &r.ExpiresAt, &r.LeaseExpiresAt,

@@ -196,6 +196,10 @@ func (w *writer) attempt(jobs []*job) (deferred []*job, err error) {
 		}
 	}
 	b := newBatch(jobs, w.number, w.patience)
+	if w.clock != nil {
+		at := ledgerTime(w.clock.Now())
+		b.read.at = &at
+	}
 	if err := w.link.run(b.opening()); err != nil {
 		return nil, w.undo(err)
 	}

@@ -13,6 +13,12 @@ func (s *statement) attempts(attempts []deed.Attempt) {
 	kept := make([]deed.Attempt, len(attempts))
 	for i, a := range attempts {
 		a.BegunAt, a.SendBy, a.EndedAt = ledgerTime(a.BegunAt), ledgerTime(a.SendBy), ledgerTime(a.EndedAt)
+		if len(a.Bookings) > 0 {
+			a.Bookings = append([]deed.Booking(nil), a.Bookings...)
+			for j := range a.Bookings {
+				a.Bookings[j].At = ledgerTime(a.Bookings[j].At)
+			}
+		}
 		kept[i] = a
 	}
 	s.document(kept, len(kept) == 0)
@@ -31,7 +37,11 @@ func (s *statement) approval(approval *deed.Approval) {
 		return
 	}
 	kept := *approval
-	kept.ExpiresAt, kept.SpentAt = ledgerTime(kept.ExpiresAt), ledgerTime(kept.SpentAt)
+	kept.ExpiresAt, kept.SpentAt, kept.AskedAt = ledgerTime(kept.ExpiresAt), ledgerTime(kept.SpentAt), ledgerTime(kept.AskedAt)
+	kept.Votes = append([]deed.Vote(nil), approval.Votes...)
+	for i := range kept.Votes {
+		kept.Votes[i].At = ledgerTime(kept.Votes[i].At)
+	}
 	s.document(kept, false)
 }
 

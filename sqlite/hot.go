@@ -126,8 +126,21 @@ func ownCopy(op *deed.Operation) *deed.Operation {
 	own.Meta = maps.Clone(op.Meta)
 	if op.Approval != nil {
 		approval := *op.Approval
-		approval.Approvers = slices.Clone(approval.Approvers)
+		approval.Approvers, approval.MayApprove = slices.Clone(approval.Approvers), slices.Clone(approval.MayApprove)
+		approval.Votes = slices.Clone(approval.Votes)
 		own.Approval = &approval
+	}
+	for i := range own.Attempts {
+		a := &own.Attempts[i]
+		a.Bookings = slices.Clone(a.Bookings)
+		if a.Marks != nil {
+			marks := *a.Marks
+			a.Marks = &marks
+		}
+		if a.Probing != nil {
+			probing := *a.Probing
+			a.Probing = &probing
+		}
 	}
 	return &own
 }
@@ -135,7 +148,7 @@ func ownCopy(op *deed.Operation) *deed.Operation {
 // plain scopes name an operation by key and ask for it alone.
 func plain(scope deed.Scope) bool {
 	return scope.ID == "" && len(scope.Keys) > 0 && scope.Keys[0].Generation != 0 &&
-		scope.Tool == "" && !scope.Lineage && !scope.Later
+		scope.Tool == "" && !scope.Lineage && !scope.Later && len(scope.Budgets) == 0 && scope.Consent == ""
 }
 
 // keep takes in a committed operation that was read at a mark.

@@ -31,6 +31,9 @@ func (l *loader) load(now time.Time) error {
 			return err
 		}
 	}
+	if err := l.money(); err != nil {
+		return err
+	}
 	if l.scope.Tool == "" {
 		return nil
 	}

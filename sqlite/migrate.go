@@ -35,7 +35,7 @@ func migrations() ([]string, error) {
 }
 
 // newestVersion is the schema that this program writes.
-func newestVersion() int64 { return 1 }
+func newestVersion() int64 { return 2 }
 
 // migrate brings the ledger to the newest version. Two processes may try at
 // once: the version is read again under the lock. A ledger that is newer is

@@ -176,7 +176,7 @@ func TestWhatIsNoLedgerIsLeftAlone(t *testing.T) {
 				makeLedger(t, path)
 				execute(t, raw(t, path), "PRAGMA user_version = 99; UPDATE ledger SET min_reader = 98")
 			},
-			want: "it is of version 99, and this program reads up to 1; nothing was changed; use the newer version",
+			want: "it is of version 99, and this program reads up to 2; nothing was changed; use the newer version",
 			is:   deed.ErrLedgerVersion,
 		},
 		"a folder": {

@@ -115,7 +115,7 @@ func TestTheSchemaSpeaksTheGlossary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	makeLedger(t, path)
 	got := rows(t, raw(t, path), "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-	want := []string{"arguments", "events", "keys", "ledger", "operations", "receipts", "results", "settings"}
+	want := []string{"arguments", "bookings", "consents", "events", "keys", "ledger", "operations", "receipts", "results", "settings"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tables (-want +got):\n%s", diff)
 	}

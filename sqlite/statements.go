@@ -28,6 +28,8 @@ const (
 	stmtOtherRules
 	stmtSetting
 	stmtVersion
+	stmtShare
+	stmtConsent
 
 	stmtInsertOperation
 	stmtUpdateOutcome
@@ -45,6 +47,8 @@ const (
 	stmtInsertEvent
 	stmtDeliver
 	stmtPutSetting
+	stmtPutBooking
+	stmtSpendConsent
 	stmtExpired
 	stmtForget
 	stmtTouch
@@ -124,6 +128,13 @@ var statementTexts = [statementCount]string{
 	stmtSetting: `SELECT value FROM settings WHERE name=?`,
 	stmtVersion: `SELECT version FROM operations WHERE tenant=? AND id=?`,
 
+	// What a share of a budget holds, and what it spent since an instant.
+	stmtShare: `SELECT (SELECT coalesce(sum(amount), 0) FROM bookings INDEXED BY bookings_held
+			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'held'),
+		(SELECT coalesce(sum(amount), 0) FROM bookings INDEXED BY bookings_spent
+			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'spent' AND at>?5)`,
+	stmtConsent: `SELECT operation FROM consents WHERE tenant=? AND id=?`,
+
 	stmtInsertOperation: insertOperation(),
 	stmtUpdateOutcome:   `UPDATE operations SET ` + outcomeSet + ` WHERE seq=? AND version=?`,
 	stmtUpdateState:     `UPDATE operations SET ` + stateSet + ` WHERE seq=? AND version=?`,
@@ -147,6 +158,10 @@ var statementTexts = [statementCount]string{
 	stmtDeliver: `UPDATE operations SET delivered_at=?, standing = (status <> 'committed') * standing + (status = 'committed')
 		WHERE tenant=? AND id=? AND delivered_at IS NULL`,
 	stmtPutSetting: `INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
+	stmtPutBooking: `INSERT INTO bookings (operation, attempt, number, tenant, budget, share, currency, amount, state, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET amount = excluded.amount, state = excluded.state`,
+	stmtSpendConsent: `INSERT INTO consents (tenant, id, operation) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
 	stmtExpired: `SELECT seq FROM operations INDEXED BY operations_retention
 		WHERE kept = 1 AND retain_until<? ORDER BY retain_until LIMIT ?`,
 	stmtTouch:  `UPDATE ledger SET touched = touched + 1`,

@@ -73,6 +73,9 @@ func (l *loader) insert(op *deed.Operation) error {
 	if err := l.addReceipts(seq, op, 0); err != nil {
 		return err
 	}
+	if err := l.putMoney(seq, nil, op); err != nil {
+		return err
+	}
 	l.seen = append(l.seen, stored{Operation: op, seq: seq, standing: standingOf(op), whole: true})
 	return nil
 }
@@ -114,6 +117,9 @@ func (l *loader) update(at stored, op *deed.Operation) error {
 		return fmt.Errorf("operation %s is no longer at version %d: %w; nothing was written", op.ID, at.Version, deed.ErrVersion)
 	}
 	if err := l.addReceipts(at.seq, op, len(at.Receipts)); err != nil {
+		return err
+	}
+	if err := l.putMoney(at.seq, at.Operation, op); err != nil {
 		return err
 	}
 	l.moved(at, op, standing)

@@ -21,6 +21,19 @@ func copyOperation(op *deed.Operation) *deed.Operation {
 	for i := range next.Attempts {
 		a := &next.Attempts[i]
 		ledgerTimes(&a.BegunAt, &a.SendBy, &a.EndedAt)
+		if a.Marks != nil {
+			marks := *a.Marks
+			a.Marks = &marks
+		}
+		if a.Probing != nil {
+			probing := *a.Probing
+			ledgerTimes(&probing.FirstMiss, &probing.LastMiss, &probing.LastAt, &probing.NextAt, &probing.LeasedUntil, &probing.GaveUpAt)
+			a.Probing = &probing
+		}
+		a.Bookings = slices.Clone(a.Bookings)
+		for j := range a.Bookings {
+			ledgerTimes(&a.Bookings[j].At)
+		}
 	}
 	next.Receipts = slices.Clone(op.Receipts)
 	for i := range next.Receipts {
@@ -33,8 +46,12 @@ func copyOperation(op *deed.Operation) *deed.Operation {
 	}
 	if op.Approval != nil {
 		approval := *op.Approval
-		approval.Approvers = slices.Clone(approval.Approvers)
-		ledgerTimes(&approval.ExpiresAt, &approval.SpentAt)
+		approval.Approvers, approval.MayApprove = slices.Clone(approval.Approvers), slices.Clone(approval.MayApprove)
+		approval.Votes = slices.Clone(approval.Votes)
+		for i := range approval.Votes {
+			ledgerTimes(&approval.Votes[i].At)
+		}
+		ledgerTimes(&approval.ExpiresAt, &approval.SpentAt, &approval.AskedAt)
 		next.Approval = &approval
 	}
 	ledgerTimes(&next.CreatedAt, &next.ProposedAt, &next.AuthorizedAt, &next.ExpiresAt,

@@ -25,6 +25,7 @@ type Memory struct {
 	keys       map[binding]bound
 	events     []deed.Event
 	settings   map[string][]byte
+	consents   map[consentName]deed.OperationID
 	// changed is closed and replaced whenever a write is done.
 	changed chan struct{}
 }
@@ -61,6 +62,7 @@ func NewMemory(clock deed.Clock) *Memory {
 		operations: map[identifier]*deed.Operation{},
 		keys:       map[binding]bound{},
 		settings:   map[string][]byte{},
+		consents:   map[consentName]deed.OperationID{},
 		changed:    make(chan struct{}),
 	}
 }
@@ -115,6 +117,9 @@ func (m *Memory) check(tenant deed.Tenant, view deed.View, wanted deed.Change) e
 		case stored.Version != seen[op.ID] || op.Version < stored.Version:
 			return fmt.Errorf("operation %s is at version %d: %w; nothing was written", op.ID, stored.Version, deed.ErrVersion)
 		}
+		if err := m.checkConsents(op); err != nil {
+			return err
+		}
 	}
 	for _, alias := range wanted.Bind {
 		if err := m.claim(coming, tenant, alias.Key, alias.Operation); err != nil {
@@ -157,6 +162,7 @@ func (m *Memory) write(tenant deed.Tenant, wanted deed.Change) {
 			next.Receipts = append(stored.Receipts[:known:known], next.Receipts[min(known, len(next.Receipts)):]...)
 		}
 		m.operations[identifier{tenant, op.ID}] = next
+		m.spendConsents(next)
 	}
 	for _, alias := range wanted.Bind {
 		m.bind(tenant, alias.Key, alias.Operation)

@@ -23,6 +23,10 @@ func (m *Memory) view(scope deed.Scope) deed.View {
 			view.Later = m.later(named)
 		}
 	}
+	view.Budgets = m.budgets(scope, view.Now)
+	if scope.Consent != "" {
+		view.ConsentBy = m.consents[consentName{scope.Tenant, scope.Consent}]
+	}
 	if scope.Tool == "" {
 		return view
 	}

@@ -37,6 +37,8 @@ func Run(t *testing.T, open Open) {
 		{"trim", trimCases},
 		{"setting", settingCases},
 		{"tenants", tenantCases},
+		{"budgets", budgetCases},
+		{"consents", consentCases},
 		{"concurrency", concurrencyCases},
 	} {
 		t.Run(area.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ var fieldCases = []testCase{
 			op := f.with(status, func(op *deed.Operation) { f.fill(op, status) })
 			got := f.get(op.ID)
 			f.equal(string(status), got, op)
-			seen = append(seen, *op, op.Attempts[0], op.Key, *op.Approval)
+			seen = append(seen, *op, op.Attempts[0], op.Key, *op.Approval, op.Approval.Votes[0], op.Attempts[0].Bookings[0])
 			for _, receipt := range op.Receipts {
 				seen = append(seen, receipt, receipt.Items[0])
 			}
@@ -45,13 +45,17 @@ func (f *fixture) fill(op *deed.Operation, status deed.Status) {
 	op.Result, op.ResultDigest = []byte(`{"ok":true}`), digestOf("result")
 	op.RequestState, op.Inputs, op.AnsweredState = digestOf("state"), digestOf("inputs"), digestOf("answered")
 	op.Supersedes, op.SupersededBy = operationID(900), operationID(901)
-	op.Approval = &deed.Approval{
-		Digest: digestOf("approved"), ID: "ap_1", ExpiresAt: now.Add(time.Hour), Approvers: []string{"jane", "joe"}, SpentAt: now,
-	}
+	f.consent(op, "ap_"+string(op.ID))
+	op.Approval.SpentAt, op.Approval.Revision = now, "revision 7"
 	op.ExpiresAt, op.RetryAt, op.DeliveredAt = now.Add(2*time.Hour), now.Add(time.Second), now
 	a := &op.Attempts[0]
 	a.Claimant, a.Claim = digestOf("claimant"), digestOf("claim")
 	a.Continues, a.Cleared, a.Proved, a.Outcome, a.EndedAt, a.TaskID = 1, true, true, deed.OutcomeTask, now, "task-1"
+	a.NewProviderKey, a.Marks = true, &deed.Marks{Marker: "m", ClientID: "c"}
+	a.Probing = &deed.Probing{Tries: 3, Misses: 1, FirstMiss: now, LastMiss: now, LastAt: now, NextAt: now.Add(time.Second), LeasedUntil: now.Add(time.Minute)}
+	a.Bookings = []deed.Booking{{
+		Budget: "refunds", Scope: "actor:support", Currency: "EUR", Amount: 12_500_000, Reserved: 12_000_000, State: deed.BookingSpent, At: now,
+	}}
 	for i := range op.Receipts {
 		op.Receipts[i].Items[0].RemoteID, op.Receipts[i].Items[0].Reason = "re_item", "a reason"
 	}
