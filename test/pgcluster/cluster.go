@@ -53,7 +53,7 @@ func Start(within string, settings ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.command("initdb", "-D", c.data(), "-U", User, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions")
+	err = c.command("initdb", "-D", c.data(), "-U", User, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--data-checksums", "--no-instructions")
 	if err == nil {
 		err = c.configure(settings)
 	}
@@ -100,6 +100,8 @@ func (c *Cluster) configure(settings []string) error {
 	lines := append([]string{
 		"unix_socket_directories='" + c.Folder + "'", "port=" + strconv.Itoa(c.Port), "listen_addresses='127.0.0.1'",
 		"max_connections=200", "fsync=on", "synchronous_commit=on",
+		// A primary that comes back as a replica needs what came before its end.
+		"wal_keep_size=1GB",
 	}, settings...)
 	file, err := os.OpenFile(filepath.Join(c.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

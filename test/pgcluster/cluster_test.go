@@ -47,7 +47,13 @@ func TestAReplicaHasWhatAKilledPrimaryAcknowledged(t *testing.T) {
 	if err := conn.QueryRow(ctx, `SELECT n FROM kept`).Scan(&n); err != nil || n != 7 {
 		t.Errorf("read %d, %v; want 7", n, err)
 	}
-	if err := primary.Up(); err != nil {
-		t.Errorf("the old primary does not start again: %v", err)
+	if err := primary.Follow(replica, "first"); err != nil {
+		t.Fatalf("the old primary does not come back: %v", err)
+	}
+	if err := replica.AwaitSync(ctx, "first"); err != nil {
+		t.Error(err)
+	}
+	if err := primary.Exec(ctx, "postgres", `INSERT INTO kept VALUES (8)`); err == nil {
+		t.Error("the old primary takes writes beside the new one")
 	}
 }

@@ -22,8 +22,7 @@ func (c *Cluster) Replica(within, name string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := fmt.Sprintf("host=%s port=%d user=%s application_name=%s", c.Folder, c.Port, User, name)
-	err = r.command("pg_basebackup", "-D", r.data(), "-d", source, "-R", "-X", "stream", "-c", "fast")
+	err = r.command("pg_basebackup", "-D", r.data(), "-d", c.source(name), "-R", "-X", "stream", "-c", "fast")
 	if err == nil {
 		// Until it is promoted and told otherwise, it waits for nobody.
 		err = r.configure([]string{"synchronous_standby_names=''"})
@@ -35,6 +34,28 @@ func (c *Cluster) Replica(within, name string) (*Cluster, error) {
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil
+}
+
+// Follow makes a primary that is down come back as a replica of another one
+// that was promoted in its place: what it had and the other had not is gone.
+func (c *Cluster) Follow(primary *Cluster, name string) error {
+	// The end of the old history is found in the new primary's control file.
+	if err := primary.Exec(context.Background(), "postgres", `CHECKPOINT`); err != nil {
+		return err
+	}
+	err := c.command("pg_rewind", "-D", c.data(), "--source-server="+primary.source(name)+" dbname=postgres", "--write-recovery-conf")
+	if err == nil {
+		// The settings of the other came along.
+		err = c.configure([]string{"synchronous_standby_names=''"})
+	}
+	if err == nil {
+		err = c.Up()
+	}
+	return err
+}
+
+func (c *Cluster) source(name string) string {
+	return fmt.Sprintf("host=%s port=%d user=%s application_name=%s", c.Folder, c.Port, User, name)
 }
 
 // AwaitSync makes every commit of c wait until the named replica has applied
@@ -49,7 +70,7 @@ func (c *Cluster) AwaitSync(ctx context.Context, name string) error {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	for _, sql := range []string{
-		`ALTER SYSTEM SET synchronous_standby_names = '` + name + `'`,
+		`ALTER SYSTEM SET synchronous_standby_names = '"` + name + `"'`,
 		`ALTER SYSTEM SET synchronous_commit = 'remote_apply'`, `SELECT pg_reload_conf()`,
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
