@@ -173,3 +173,19 @@ func TestLocalToolsAreServedOverHTTPInBothEras(t *testing.T) {
 		})
 	}
 }
+
+func TestABatchThatWasTakenInPartSaysSo(t *testing.T) {
+	out := deed.Outcome{Kind: deed.OutcomeSuccess, Result: []byte(`{"content":[{"type":"text","text":"250"}]}`), Receipt: deed.Receipt{
+		RemoteID: "m-1", Items: []deed.Item{
+			{ID: "ada@example.org", Outcome: deed.OutcomeSuccess, RemoteID: "q-1"},
+			{ID: "bob@example.org", Outcome: deed.OutcomeRefused, Reason: "550 no such user"},
+		},
+	}}
+	m := &mail{send: func(context.Context, *deed.Grant) deed.Outcome { return out }}
+	c, _ := localStdio(t, m, hints(nil))
+	const want = "Done for 1 of 2: q-1. Refused: bob@example.org (550 no such user). Nothing is unknown. The refused ones are new actions."
+	mustContain(t, c.call("1", "mail_send", mailArguments), `"text":"250"`, want)
+	mustContain(t, c.call("2", "mail_send", mailArguments), "Already done", want)
+	out.Result = nil
+	mustContain(t, c.call("3", "mail_send", strings.Replace(mailArguments, "first", "again", 1)), want)
+}

@@ -110,8 +110,10 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 		if a.Warning != "" {
 			result = appendText(result, fmt.Sprintf("Note: this content was refused before, as a change of %s. It ran now as a separate action. Tell the user that there are two.", a.Warning))
 		}
-	case a.Decision == deed.Execute && a.Effective == deed.StatusCommitted:
+	case a.Decision == deed.Execute && a.Effective == deed.StatusCommitted && about.partial() == "":
 		result = textResult(false, "Done.")
+	case a.Decision == deed.Execute && a.Effective == deed.StatusCommitted:
+		result = textResult(false)
 	case a.Decision == deed.Replay && len(a.Result) == 0:
 		result = textResult(shownAsError(a, d), p.Text, jsonText(blockOf(a, p)))
 	case a.Decision == deed.Replay:
@@ -122,6 +124,9 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 		result = textResult(true, a.Text, p.Text, jsonText(blockOf(a, p)))
 	default:
 		result = textResult(true, p.Text, jsonText(blockOf(a, p)))
+	}
+	if text := about.partial(); text != "" && a.Effective == deed.StatusCommitted && (a.Decision == deed.Execute || a.Decision == deed.Replay) {
+		result = appendText(result, text)
 	}
 	if _, typed := rawjson.Get(result, "resultType"); !typed && modernVersion(m, nil) != "" {
 		// MCP 2026-07-28 requires it of every result; a stored one of that era has it already.
