@@ -46,6 +46,9 @@ var allowed = map[string]map[string]string{
 	"internal/server": {
 		"": "every mutating path passes the Runtime", "api": "speaks its wire types", "internal/canon": "strict JSON",
 	},
+	"internal/console": {
+		"": "every decision of a person passes the Runtime", "api": "exports its wire types", "internal/canon": "compares effects by their canonical form",
+	},
 	"internal/daemon": {
 		"": "wires", "internal/server": "wires", "api": "wires", "sqlite": "wires", "postgres": "wires", "httpgate": "wires", "policy": "wires", "mcpgate": "wires", "telemetry": "wires", "outcome": "hands rules over",
 	},

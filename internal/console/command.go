@@ -1,0 +1,74 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/deed-run/deed"
+)
+
+// command is an action as a line for a terminal.
+type command struct {
+	Label string
+	CLI   string
+	Curl  string
+}
+
+// base is the address that commands name.
+func (v *visit) base() string {
+	if v.console.Address != "" {
+		return v.console.Address
+	}
+	scheme := "http://"
+	if v.TLS != nil || v.console.Secure {
+		scheme = "https://"
+	}
+	return scheme + v.Host
+}
+
+// commandsFor lists what can be done with an operation, as commands. The
+// bearer token is left to the shell's environment.
+func (v *visit) commandsFor(op *deed.Operation) []command {
+	base := v.base()
+	id := string(op.ID)
+	cli := func(verb string, more ...string) string {
+		return strings.Join(append([]string{"deed", "ops", verb, id, "--server", quote(base)}, more...), " ")
+	}
+	curl := func(verb string, body map[string]any) string {
+		text := "curl -sS -H \"Authorization: Bearer $DEED_TOKEN\" "
+		if body == nil {
+			return text + quote(base+"/v1/operations/"+id+verb)
+		}
+		doc, _ := json.Marshal(body)
+		return text + "-H 'Content-Type: application/json' -d " + quote(string(doc)) + " " + quote(base+"/v1/operations/"+id+verb)
+	}
+	list := []command{{"Show", cli("show"), curl("", nil)}}
+	decide := func(label, verb string, body map[string]any, flags ...string) {
+		list = append(list, command{label, cli(verb, flags...), curl("/"+verb, body)})
+	}
+	switch op.EffectiveState(v.now) {
+	case deed.StateUncertain, deed.StateAbandoned:
+		decide("It happened", "resolve", map[string]any{"outcome": "committed", "remote_ids": []string{"ID"}, "reason": "REASON"}, "--committed", "--remote-id", "ID", "--reason", "REASON")
+		decide("It did not", "resolve", map[string]any{"outcome": "not_applied", "reason": "REASON"}, "--not-applied", "--reason", "REASON")
+		decide("Abandon", "resolve", map[string]any{"outcome": "abandon", "reason": "REASON"}, "--abandon", "--reason", "REASON")
+		decide("Run the probe", "reconcile", map[string]any{})
+	case deed.StateAwaitingApproval:
+		if a := op.Approval; a != nil {
+			decide("Approve", "approve", map[string]any{"digest": a.Digest, "reason": "REASON"}, "--digest", string(a.Digest), "--reason", "REASON")
+			decide("Deny", "deny", map[string]any{"digest": a.Digest, "reason": "REASON"}, "--digest", string(a.Digest), "--reason", "REASON")
+		}
+		decide("Cancel", "cancel", map[string]any{"reason": "REASON"}, "--reason", "REASON")
+	case deed.StateFailedFinal:
+		decide("Reopen", "reopen", map[string]any{"reason": "REASON"}, "--reason", "REASON")
+	case deed.StateAuthorized, deed.StateFailedRetryable, deed.StateExecuting, deed.StateAwaitingInput:
+		decide("Cancel", "cancel", map[string]any{"reason": "REASON"}, "--reason", "REASON")
+	}
+	return list
+}
+
+// quote makes one word of a POSIX shell of a text.
+func quote(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,81 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"net"
+	"net/http"
+	"strings"
+)
+
+// policy lets the browser load scripts, styles and pictures of this origin and
+// nothing else: no inline script or style, no plug-in, no frame around it.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// maxForm is the longest form; an edited call may be as long as a call.
+const maxForm = 5 << 20
+
+// guard stands before every page: the name that was asked for (DNS rebinding),
+// the origin of what would change something (CSRF), and the rules that the
+// browser shall keep.
+func (c *Console) guard(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.plain(w, http.StatusForbidden, "A page of another origin may not do this. Nothing was changed.")
+	}))
+	inner := origins.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "same-origin")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
+		switch {
+		case !c.named(r.Host):
+			c.plain(w, http.StatusForbidden, "The Host header does not name this console. Nothing was done. Add the name to the console's hosts if it is one of its own.")
+			return
+		case c.Local != nil && !fromHere(r.RemoteAddr):
+			c.plain(w, http.StatusForbidden, "No authentication is configured, so only this machine is answered.")
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		inner.ServeHTTP(w, r)
+	})
+}
+
+func (c *Console) plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text + "\n"))
+}
+
+// named reports whether a Host header names this console.
+func (c *Console) named(host string) bool {
+	name := hostOf(host)
+	if loopback(name) {
+		return true
+	}
+	for _, own := range c.Hosts {
+		if strings.EqualFold(own, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+func fromHere(address string) bool { return loopback(hostOf(address)) }
