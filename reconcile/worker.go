@@ -1,0 +1,159 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// Runtime is what a worker drives; a *deed.Runtime is one.
+type Runtime interface {
+	Due(ctx context.Context, limit int) ([]deed.Due, error)
+	ReconcileDue(ctx context.Context, due deed.Due) (deed.Finding, error)
+}
+
+// Options configure a Worker. Runtime is required.
+type Options struct {
+	Runtime Runtime
+	// InFlight bounds the look-ups under way; 0 means 64.
+	InFlight int
+	// Every is how often the ledger is asked what is due; 0 means 5 s.
+	Every time.Duration
+	Clock deed.Clock
+	// Failed is told of look-ups that could not be recorded and of a ledger
+	// that cannot be read; nil tells nobody. It must return quickly.
+	Failed func(error)
+}
+
+// Worker looks up in the background what is due. Several workers, in one
+// process or in many, share the work: each look-up is leased in the ledger.
+type Worker struct {
+	opts Options
+	ctx  context.Context
+	stop context.CancelFunc
+	wake chan struct{}
+	done chan struct{}
+}
+
+// readAhead is how many due operations are taken up by one look at the ledger.
+const readAhead = 10_000
+
+// Start begins to work. Close ends it.
+func Start(opts Options) (*Worker, error) {
+	if opts.Runtime == nil {
+		return nil, errors.New("reconcile: Options.Runtime is not set")
+	}
+	if opts.InFlight <= 0 {
+		opts.InFlight = 64
+	}
+	if opts.Every <= 0 {
+		opts.Every = 5 * time.Second
+	}
+	if opts.Clock == nil {
+		opts.Clock = deed.SystemClock{}
+	}
+	if opts.Failed == nil {
+		opts.Failed = func(error) {}
+	}
+	w := &Worker{opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	w.ctx, w.stop = context.WithCancel(context.Background())
+	go w.loop()
+	return w, nil
+}
+
+// Wake makes the worker ask the ledger now.
+func (w *Worker) Wake() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close stops the worker and waits, until ctx ends, for the look-ups under
+// way, which are cancelled: a look-up only reads.
+func (w *Worker) Close(ctx context.Context) error {
+	w.stop()
+	select {
+	case <-w.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("closing the look-ups: %w", ctx.Err())
+	}
+}
+
+func (w *Worker) loop() {
+	defer close(w.done)
+	for {
+		more := w.round()
+		var next <-chan time.Time
+		if !more {
+			next = w.opts.Clock.After(w.opts.Every)
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		default:
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-w.wake:
+		case <-next:
+		}
+	}
+}
+
+// round looks up what is due now, and reports whether there may be more that
+// is worth asking for at once.
+func (w *Worker) round() bool {
+	due, err := w.opts.Runtime.Due(w.ctx, readAhead)
+	if err != nil {
+		if w.ctx.Err() == nil {
+			w.opts.Failed(fmt.Errorf("asking what is due: %w", err))
+		}
+		return false
+	}
+	queue := make(chan deed.Due)
+	var working sync.WaitGroup
+	var moved atomic.Int64
+	for range min(w.opts.InFlight, len(due)) {
+		working.Go(func() {
+			for one := range queue {
+				if w.lookUp(one) {
+					moved.Add(1)
+				}
+			}
+		})
+	}
+	for _, one := range due {
+		if w.ctx.Err() != nil {
+			break
+		}
+		queue <- one
+	}
+	close(queue)
+	working.Wait()
+	return len(due) == readAhead && moved.Load() > 0
+}
+
+// lookUp reports whether a look-up was made and recorded.
+func (w *Worker) lookUp(due deed.Due) bool {
+	_, err := w.opts.Runtime.ReconcileDue(w.ctx, due)
+	var refused *deed.RefusedError
+	switch {
+	case err == nil, errors.Is(err, deed.ErrLookedUp), errors.As(err, &refused), errors.Is(err, deed.ErrNotFound), w.ctx.Err() != nil:
+		return err == nil
+	}
+	w.opts.Failed(err)
+	return false
+}
