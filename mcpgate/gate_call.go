@@ -108,6 +108,9 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	answer = unheard(answer, unfit)
 	g.current(ctx, s, d, r.upstream, &answer)
 	g.asked.ask(s.Principal, d.rule.Tool, answer, r.arguments)
+	if g.holds(answer) && takesTasks(m) {
+		return g.handle(m, s, d, answer), nil
+	}
 	if shownAsError(answer, d) {
 		return g.render(m, s, d, answer, true), nil
 	}

@@ -17,6 +17,8 @@ type Guard interface {
 	// Call answers a tools/call. ctx ends when the client leaves or cancels: that ends the call, never the operation. delivered, when not
 	// nil, is called after the answer was handed to the client.
 	Call(ctx context.Context, c *ToolCall) (answer Message, delivered func())
+	// Task answers a tasks/* request about a task of the guard's own making, whose id begins with deed-op_.
+	Task(ctx context.Context, c *ToolCall) (answer Message, delivered func())
 	// Respond is asked before a client's answer to a request of the upstream is passed on; false drops it. It may wait for the ledger.
 	Respond(ctx context.Context, s *Session) bool
 	// Changed is told that the upstream says its tools have changed.

@@ -23,6 +23,8 @@ type mail struct {
 	sent []string
 	// send, when set, is what the tool does.
 	send func(ctx context.Context, grant *deed.Grant) deed.Outcome
+	// answer, when set, is what it comes to.
+	answer *deed.Outcome
 }
 
 const mailTools = `{"tools":[` +
@@ -35,6 +37,9 @@ func (m *mail) Call(ctx context.Context, tool string, grant *deed.Grant, argumen
 	m.mu.Lock()
 	m.sent = append(m.sent, fmt.Sprintf("%s %s %t %d %t", tool, arguments, grant.Operation != "", grant.Attempt, grant.MaySend() == nil))
 	m.mu.Unlock()
+	if m.answer != nil {
+		return *m.answer
+	}
 	if m.send != nil {
 		return m.send(ctx, grant)
 	}

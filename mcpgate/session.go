@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
@@ -47,6 +48,8 @@ func (s *Session) Handle(ctx context.Context, m Message, h http.Header, out Outl
 	switch {
 	case m.Method == "tools/call" && s.guard != nil:
 		s.call(ctx, m, h, out)
+	case s.guard != nil && heldTask(m):
+		s.guarded(ctx, m, h, out, s.guard.Task, time.Time{})
 	case m.Method == "notifications/cancelled" && s.cancel(m):
 		// The upstream is not told: whether a mutation still happens would then be unknown for no gain.
 	case m.IsReply() && s.guard != nil && s.attempting():
@@ -143,6 +146,11 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 		s.Link.Send(patience(ctx, out), x)
 		return
 	}
+	s.guarded(ctx, m, h, out, s.guard.Call, admission.At)
+}
+
+// guarded lets the guard answer a request, in a goroutine of its own.
+func (s *Session) guarded(ctx context.Context, m Message, h http.Header, out Outlet, answer func(context.Context, *ToolCall) (Message, func()), at time.Time) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	key := m.Key()
 	s.mu.Lock()
@@ -156,13 +164,13 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 	s.mu.Unlock()
 	if ending {
 		cancel(nil)
-		_ = out.End(Reply{Message: ErrorMessage(m.ID, codeInternal, "tools/call: the gateway is shutting down; nothing was sent")})
+		_ = out.End(Reply{Message: ErrorMessage(m.ID, codeInternal, m.Method+": the gateway is shutting down; nothing was sent")})
 		return
 	}
 	go func() {
 		defer s.work.Done()
-		reply, delivered := s.guard.Call(ctx, &ToolCall{
-			Session: s, Message: m, Header: h, ArrivedAt: admission.At,
+		reply, delivered := answer(ctx, &ToolCall{
+			Session: s, Message: m, Header: h, ArrivedAt: at,
 			Progress: func(p Message) { out.Event(Event{Message: p}) }, Stream: func(block []byte) { stream(out, block) },
 			Forward: func(ctx context.Context, m Message) Reply { return s.ask(ctx, m, h, out) },
 		})

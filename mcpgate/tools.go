@@ -153,6 +153,14 @@ func aboutTool(rule deed.Rule) toolNote {
 
 // Greeting adds the sentence about recorded calls to the server's instructions, once.
 func (g *Gate) Greeting(s *Session, result json.RawMessage) json.RawMessage {
+	if _, stateless := rawjson.Get(result, "supportedVersions"); stateless && g.runsApproved {
+		// Calls that wait for a person are answered with tasks where the client takes them.
+		if _, has := rawjson.Get(result, "capabilities", "extensions", tasksExtension); !has {
+			if with, err := rawjson.Set(result, []byte("{}"), "capabilities", "extensions", tasksExtension); err == nil {
+				result = with
+			}
+		}
+	}
 	if !g.offersOperations(s) {
 		return result
 	}
