@@ -297,8 +297,8 @@ func (r Rule) complete() Rule {
 	orDefault(&r.Identity, d.Identity)
 	orDefault(&r.Scope, d.Scope)
 	orDefault(&r.AfterConflict, d.AfterConflict)
-	if r.Approval != nil {
-		orDefault(&r.ApprovalExpires, r.Approval.Expires)
+	if r.Approval != nil && r.Approval.Expires > 0 {
+		r.ApprovalExpires = r.Approval.Expires
 	}
 	orDefault(&r.ApprovalExpires, d.ApprovalExpires)
 	orDefault(&r.Lease, d.Lease)
