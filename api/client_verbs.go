@@ -86,6 +86,39 @@ func (c *Client) Reopen(ctx context.Context, id deed.OperationID, reason string)
 	return c.operate(ctx, id, "/reopen", ReasonRequest{reason})
 }
 
+// Approve consents to the proposal that the digest names. It needs the right
+// to approve.
+func (c *Client) Approve(ctx context.Context, id deed.OperationID, consent ApproveRequest) (Operation, error) {
+	return c.operate(ctx, id, "/approve", consent)
+}
+
+// Deny refuses the proposal that the digest names. It needs the right to
+// approve.
+func (c *Client) Deny(ctx context.Context, id deed.OperationID, refusal DenyRequest) (Operation, error) {
+	return c.operate(ctx, id, "/deny", refusal)
+}
+
+// Reconcile looks an uncertain operation up at its provider, once.
+func (c *Client) Reconcile(ctx context.Context, id deed.OperationID) (Finding, error) {
+	var finding Finding
+	err := c.post(ctx, pathOf(id, "/reconcile"), "", ReasonRequest{}, &finding)
+	return finding, err
+}
+
+// Run sends the frozen snapshot of an operation where it allows an attempt.
+func (c *Client) Run(ctx context.Context, id deed.OperationID) (CallAnswer, error) {
+	var answer CallAnswer
+	err := c.post(ctx, pathOf(id, "/run"), "", ReasonRequest{}, &answer)
+	return answer, err
+}
+
+// Budgets shows how the budgets stand.
+func (c *Client) Budgets(ctx context.Context) (Budgets, error) {
+	var list Budgets
+	err := c.get(ctx, "/v1/budgets", nil, &list)
+	return list, err
+}
+
 func (c *Client) operate(ctx context.Context, id deed.OperationID, verb string, body any) (Operation, error) {
 	var op Operation
 	err := c.post(ctx, pathOf(id, verb), "", body, &op)

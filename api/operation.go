@@ -84,8 +84,21 @@ type Approval struct {
 	Digest    deed.Digest `json:"digest"`
 	ID        string      `json:"id,omitempty"`
 	ExpiresAt time.Time   `json:"expires_at"`
-	Approvers []string    `json:"approvers,omitempty"`
-	SpentAt   time.Time   `json:"spent_at,omitzero"`
+	// Approvers are those who consented; Quorum is how many must, and MayApprove
+	// who may, empty for everybody with the right.
+	Approvers  []string     `json:"approvers,omitempty"`
+	Quorum     int          `json:"quorum,omitempty"`
+	MayApprove []deed.Actor `json:"may_approve,omitempty"`
+	Votes      []deed.Vote  `json:"votes,omitempty"`
+	// Run is on_approval where a gateway runs it, on_call where the caller's next
+	// call does.
+	Run     deed.RunMode `json:"run,omitempty"`
+	AskedBy deed.Actor   `json:"asked_by,omitempty"`
+	AskedAt time.Time    `json:"asked_at,omitzero"`
+	// AskAgain is how many seconds a caller waits before it asks again.
+	AskAgain int `json:"ask_again_seconds,omitempty"`
+	// SpentAt is when the first dispatch consumed it.
+	SpentAt time.Time `json:"spent_at,omitzero"`
 }
 
 // Operations is one page of a listing, newest first.
@@ -130,7 +143,60 @@ type ResolveRequest struct {
 	Force bool `json:"force,omitempty"`
 }
 
-// ReasonRequest is the body of cancel and reopen.
+// ApproveRequest consents to a proposal. With Arguments it replaces the proposal
+// by one with these arguments and consents to that.
+type ApproveRequest struct {
+	// Digest is the proposal's that was looked at.
+	Digest    deed.Digest     `json:"digest"`
+	Reason    string          `json:"reason,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// DenyRequest refuses a proposal. The reason is told to whoever asked.
+type DenyRequest struct {
+	// Digest is the proposal's that was looked at.
+	Digest deed.Digest `json:"digest"`
+	Reason string      `json:"reason,omitempty"`
+}
+
+// Finding is what a look-up came to.
+type Finding struct {
+	// Operation is as it stands after the look-up.
+	Operation Operation `json:"operation"`
+	// Verdict is found, absent, many or undetermined; Counted what it amounted
+	// to, and Why says why that is less than was claimed.
+	Verdict   string   `json:"verdict"`
+	Counted   string   `json:"counted"`
+	Why       string   `json:"why,omitempty"`
+	Strategy  string   `json:"strategy,omitempty"`
+	RemoteIDs []string `json:"remote_ids,omitempty"`
+	Evidence  string   `json:"evidence,omitempty"`
+	// Stale: the operation had moved on, so that nothing was changed.
+	Stale bool `json:"stale,omitempty"`
+}
+
+// Budget is one share of a budget as it stands. Amounts are exact decimals.
+type Budget struct {
+	Name string `json:"name"`
+	// Share is empty for the tenant's one, else the scope and its value.
+	Share    string `json:"share,omitempty"`
+	Currency string `json:"currency"`
+	Limit    string `json:"limit"`
+	// Held is reserved by operations that have not settled.
+	Held  string `json:"held"`
+	Spent string `json:"spent"`
+	// Left may be negative: what a provider charged is never refused.
+	Left string `json:"left"`
+	// Window is a duration, or day, week or month.
+	Window string `json:"window,omitempty"`
+}
+
+// Budgets is how all budgets stand.
+type Budgets struct {
+	Budgets []Budget `json:"budgets"`
+}
+
+// ReasonRequest is the body of cancel, reopen, reconcile and run.
 type ReasonRequest struct {
 	Reason string `json:"reason,omitempty"`
 }

@@ -46,7 +46,6 @@ const (
 	TypeStaleAttempt     = "stale-attempt"
 	TypeOutcomeDiffers   = "outcome-differs"
 	TypeLeaseLost        = "lease-lost"
-	TypeNotInThisVersion = "not-in-this-version"
 	TypeUnavailable      = "ledger-unavailable"
 	TypeNotSent          = "not-sent"
 	TypeInternal         = "internal-error"

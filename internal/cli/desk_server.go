@@ -146,7 +146,9 @@ func operationOf(v api.Operation) *deed.Operation {
 	}
 	if v.Approval != nil {
 		op.Approval = &deed.Approval{
-			Digest: v.Approval.Digest, ID: v.Approval.ID, ExpiresAt: v.Approval.ExpiresAt, Approvers: v.Approval.Approvers, SpentAt: v.Approval.SpentAt,
+			Digest: v.Approval.Digest, ID: v.Approval.ID, ExpiresAt: v.Approval.ExpiresAt, Approvers: v.Approval.Approvers, Quorum: v.Approval.Quorum,
+			MayApprove: v.Approval.MayApprove, Votes: v.Approval.Votes, Run: v.Approval.Run, AskedBy: v.Approval.AskedBy, AskedAt: v.Approval.AskedAt,
+			AskAgain: v.Approval.AskAgain, SpentAt: v.Approval.SpentAt,
 		}
 	}
 	return op

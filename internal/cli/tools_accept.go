@@ -41,7 +41,7 @@ looked. This shows the pinned definition beside the new one.`,
 			return a.print(a.pinLines(pin, accepted, core, at)...)
 		}),
 	}
-	at.operatorFlags(c)
+	at.tenantFlags(c)
 	return c
 }
 
@@ -120,7 +120,7 @@ Running gateways take it with the next call. Look first: deed tools diff. With
 			return a.print(args[0] + " is accepted as it is now; gateways take it with the next call")
 		}),
 	}
-	at.operatorFlags(c)
+	at.tenantFlags(c)
 	c.Flags().StringVar(&digest, "digest", "", "accept only the definition with this `digest`, which deed tools diff shows")
 	return c
 }

@@ -97,6 +97,8 @@ func (s *Server) failure(err error) reply {
 		no := problem(http.StatusConflict, api.TypeRefused, "The operation does not permit it where it stands", refused.Error())
 		s.about(no.body.(*api.Problem), refused.Operation)
 		return no
+	case errors.Is(err, deed.ErrLookedUp):
+		return problem(http.StatusConflict, api.TypeRefused, "The operation is being looked up", err.Error()+"; nothing was asked")
 	case errors.Is(err, deed.ErrVersion):
 		return problem(http.StatusConflict, api.TypeVersion, "The operation has moved meanwhile", err.Error()+"; nothing was changed; look at it again")
 	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrCommitUnknown), errors.Is(err, deed.ErrLedgerVersion), errors.Is(err, deed.ErrClosed):

@@ -241,16 +241,6 @@ func TestAFinalFailureIsReopened(t *testing.T) {
 	}
 }
 
-func TestLaterVersionsKnowMore(t *testing.T) {
-	r := newRig(t, nil)
-	for _, verb := range []string{"approve", "deny", "run", "reconcile"} {
-		if p := r.do(request{method: "POST", path: "/v1/operations/op_1/" + verb}).problem(501); p.Type != api.ProblemPage+"#not-in-this-version" {
-			t.Errorf("%+v", p)
-		}
-	}
-	r.get("agent", "/v1/budgets").problem(501)
-}
-
 func TestStatsCountWhatTheCallerMaySee(t *testing.T) {
 	r := newRig(t, nil)
 	ids := populate(r)

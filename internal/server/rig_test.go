@@ -33,6 +33,7 @@ var principals = map[string]deed.Principal{
 	"agent":    {Tenant: "acme", Actor: "agent", Rights: []deed.Right{deed.RightCall}},
 	"other":    {Tenant: "acme", Actor: "other", Rights: []deed.Right{deed.RightCall}},
 	"reader":   {Tenant: "acme", Actor: "reader", Rights: []deed.Right{deed.RightCall, deed.RightRead}},
+	"approver": {Tenant: "acme", Actor: "ada", Rights: []deed.Right{deed.RightRead, deed.RightApprove}},
 	"operator": {Tenant: "acme", Actor: "ops", Rights: []deed.Right{deed.RightRead, deed.RightResolve}},
 	"idle":     {Tenant: "acme", Actor: "idle"},
 	"stranger": {Tenant: "globex", Actor: "agent", Rights: []deed.Right{deed.RightCall, deed.RightRead, deed.RightResolve}},
@@ -102,8 +103,9 @@ func onEveryStore(t *testing.T, change func(*deed.Rule), test func(*rig)) {
 // restart puts another process over the same ledger.
 func (r *rig) restart() {
 	r.t.Helper()
+	r.tools = &tools{}
 	policy := deed.FixedPolicy{tool: r.rule}
-	rt, err := deed.New(deed.Options{Store: r.store, Clock: r.clock, Policy: policy})
+	rt, err := deed.New(deed.Options{Store: r.store, Clock: r.clock, Policy: policy, Reconciler: r.tools})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -112,9 +114,10 @@ func (r *rig) restart() {
 			r.t.Error(err)
 		}
 	})
-	r.rt, r.tools = rt, &tools{rt: rt}
+	r.rt, r.tools.rt = rt, rt
 	r.server, err = server.New(server.Options{
 		Runtime: rt, Auth: byToken, Tools: r.tools, Policy: policy, Clock: r.clock, Build: "test",
+		Run: r.tools.run, Budgets: []deed.Budget{refunds},
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -132,6 +135,22 @@ type tools struct {
 	outcome *deed.Outcome
 	// scripted, when set, is answered to every call in place of a dispatch.
 	scripted *deed.Answer
+}
+
+// refunds is a budget for what the tool pays.
+var refunds = deed.Budget{Name: "refunds", Limit: 100_000_000, Currency: "EUR", Window: 24 * time.Hour}
+
+// Probe finds nothing that it could read.
+func (f *tools) Probe(context.Context, deed.Inquest) (deed.Verdict, error) {
+	return deed.Verdict{Kind: deed.VerdictUndetermined, Strategy: "list", Evidence: "the list does not answer"}, nil
+}
+
+func (f *tools) run(ctx context.Context, who deed.Principal, op *deed.Operation) (deed.Answer, error) {
+	call, err := f.rt.CallOf(ctx, who, op.ID)
+	if err != nil {
+		return deed.Answer{}, err
+	}
+	return f.Call(ctx, call)
 }
 
 func (f *tools) Call(ctx context.Context, call deed.Call) (deed.Answer, error) {

@@ -84,19 +84,28 @@ func routes() []route {
 		verb("resolve", "Decide what became of an uncertain operation; needs the right to resolve", (*Server).resolve, api.ResolveRequest{}),
 		verb("cancel", "Withdraw an operation: no further attempt is made", (*Server).cancel, api.ReasonRequest{}),
 		verb("reopen", "Make a finally failed operation retryable again; needs the right to resolve", (*Server).reopen, api.ReasonRequest{}),
+		verb("approve", "Consent to the proposal that the digest names, or to an edited one; needs the right to approve", (*Server).approve, api.ApproveRequest{}),
+		verb("deny", "Refuse the proposal that the digest names; needs the right to approve", (*Server).deny, api.DenyRequest{}),
+		{
+			method: http.MethodPost, path: id + "/reconcile", summary: "Look an uncertain operation up at its provider, once; needs the right to resolve",
+			handle: (*Server).reconcile, request: api.ReasonRequest{}, response: api.Finding{},
+			codes: []int{200}, problems: []int{400, 403, 404, 409, 413, 415, 503},
+		},
+		{
+			method: http.MethodPost, path: id + "/run", summary: "Send the frozen snapshot where the operation allows an attempt; needs the right to resolve",
+			handle: (*Server).run, request: api.ReasonRequest{}, response: api.CallAnswer{},
+			codes: []int{200, 202}, problems: append([]int{404, 502}, admission...),
+		},
+		{
+			method: http.MethodGet, path: "/v1/budgets", summary: "Show how the budgets stand; needs the right to read",
+			handle: (*Server).budgets, response: api.Budgets{}, codes: []int{200}, problems: []int{403, 503},
+		},
 		{
 			method: http.MethodGet, path: "/v1/stats", summary: "Count operations by status",
 			handle: (*Server).stats, response: api.Stats{}, codes: []int{200}, problems: []int{503},
 		},
 	}
-	for _, later := range []string{"approve", "deny", "reconcile", "run"} {
-		list = append(list, route{
-			method: http.MethodPost, path: id + "/" + later, summary: "Not in this version", handle: (*Server).later, problems: []int{501},
-		})
-	}
-	return append(list, route{
-		method: http.MethodGet, path: "/v1/budgets", summary: "Not in this version", handle: (*Server).later, problems: []int{501},
-	})
+	return list
 }
 
 func listParameters() []parameter {
@@ -142,8 +151,4 @@ func (s *Server) mux(table []route) *http.ServeMux {
 func (s *Server) describeItself(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(s.document)
-}
-
-func (s *Server) later(*exchange) reply {
-	return problem(http.StatusNotImplemented, api.TypeNotInThisVersion, "Not in this version", "nothing was done; a later version of deed will know this")
 }

@@ -27,6 +27,11 @@ type Runtime interface {
 	Resolve(ctx context.Context, who deed.Principal, id deed.OperationID, resolution deed.Resolution) (*deed.Operation, error)
 	Cancel(ctx context.Context, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error)
 	Reopen(ctx context.Context, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error)
+	Approve(ctx context.Context, who deed.Principal, id deed.OperationID, consent deed.Consent) (*deed.Operation, error)
+	Deny(ctx context.Context, who deed.Principal, id deed.OperationID, consent deed.Consent) (*deed.Operation, error)
+	EditAndApprove(ctx context.Context, who deed.Principal, id deed.OperationID, digest deed.Digest, arguments []byte, reason string) (*deed.Operation, error)
+	Reconcile(ctx context.Context, who deed.Principal, id deed.OperationID) (deed.Finding, error)
+	Budgets(ctx context.Context, who deed.Principal, budgets []deed.Budget) ([]deed.BudgetStatus, error)
 }
 
 // ErrUnknownTool is what Tools returns, wrapped, for a tool that is not
@@ -53,6 +58,11 @@ type Options struct {
 	Auth    Authenticator
 	// Tools is nil for a gateway without tools of its own.
 	Tools Tools
+	// Run sends the snapshot of an operation again; nil for a gateway without
+	// tools of its own.
+	Run Runner
+	// Budgets are those that are configured.
+	Budgets []deed.Budget
 	// Policy names the family of a claim's key where the claim does not;
 	// by default deed.FamilyOperation.
 	Policy deed.Policy

@@ -38,7 +38,10 @@ func (s *Server) view(op *deed.Operation, whole bool) api.Operation {
 		})
 	}
 	if a := op.Approval; a != nil {
-		v.Approval = &api.Approval{Digest: a.Digest, ID: a.ID, ExpiresAt: a.ExpiresAt.UTC(), Approvers: a.Approvers, SpentAt: utc(a.SpentAt)}
+		v.Approval = &api.Approval{
+			Digest: a.Digest, ID: a.ID, ExpiresAt: a.ExpiresAt.UTC(), Approvers: a.Approvers, Quorum: a.Quorum, MayApprove: a.MayApprove,
+			Votes: a.Votes, Run: a.Run, AskedBy: a.AskedBy, AskedAt: utc(a.AskedAt), AskAgain: a.AskAgain, SpentAt: utc(a.SpentAt),
+		}
 	}
 	if whole {
 		v.Arguments = validJSON(op.Arguments)
