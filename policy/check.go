@@ -21,6 +21,7 @@ func (d *decoder) checkConfig(root place, config *Config) {
 				"write auth.tokens or auth.jwt, or listen on 127.0.0.1")
 		}
 	}
+	d.checkReaders(config)
 	if defaults, ok := d.written(root, "defaults"); ok {
 		d.checkTerms(defaults, config.Defaults.Terms, Terms{}, nil)
 	}
@@ -29,7 +30,7 @@ func (d *decoder) checkConfig(root place, config *Config) {
 // checkTool refuses rules of one tool that contradict one another.
 func (d *decoder) checkTool(e entry, tool Tool, defaults Terms) {
 	if tool.Effect == deed.EffectReadOnly {
-		for _, name := range []string{"key", "identity", "scope", "matter", "twins", "receipt", "failed", "approval", "budget"} {
+		for _, name := range []string{"key", "identity", "scope", "matter", "twins", "receipt", "failed", "approval", "budget", "marker", "client_id", "provider_key", "max_processing", "reconcile", "resource", "revision"} {
 			if at, ok := d.written(e.value, name); ok {
 				d.refuse(at, "has no meaning for a tool that is read_only", "remove it, or write another effect")
 			}

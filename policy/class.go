@@ -17,9 +17,12 @@ type class struct {
 // classify finds the class of a tool. What a person declared counts first, then
 // a readOnlyHint that is pinned and that the name does not contradict, then the
 // name, then the default. idempotentHint alone never permits a re-run.
-func classify(tool deed.Tool, declared Tool, configured bool, defaults Defaults, facts deed.ToolFacts) class {
+func classify(tool deed.Tool, declared Tool, configured, looks bool, defaults Defaults, facts deed.ToolFacts) class {
 	if declared.Effect != "" {
 		return class{effect: declared.Effect, why: "declared in the configuration"}
+	}
+	if looks && !isTrue(facts.DestructiveHint) {
+		return class{effect: deed.EffectReadOnly, why: "the configuration looks effects up with it, and its name says that it reads"}
 	}
 	doubt := ""
 	if isTrue(facts.ReadOnlyHint) {

@@ -34,6 +34,9 @@ type Config struct {
 	// spelling do not change it, and neither do values that come from
 	// variables.
 	Revision string
+
+	// lookers are tools that look-ups use, whose names say that they read.
+	lookers map[deed.Tool]bool
 }
 
 // Terms are the settings that defaults hold for all tools and that one tool
@@ -115,6 +118,22 @@ type Tool struct {
 	// Approval is nil when no call waits for a person, Spend when none costs.
 	Approval *Approval
 	Spend    *Spend
+	// Marker, ClientID and ProviderKey are what the calls carry so that their
+	// effect can be found; nil for none.
+	Marker      *Marker
+	ClientID    *ClientID
+	ProviderKey *ProviderKey
+	// MaxProcessing is how long the provider may still work on a request that
+	// nobody waits for; 0 when it is not declared.
+	MaxProcessing time.Duration
+	// Reconcile looks a lost effect up, Resource reads back what was created,
+	// Subject reads the version of what a call is about; nil for none.
+	Reconcile *Probe
+	Resource  *Resource
+	Subject   *Subject
+
+	// request: the arguments are those of a route.
+	request bool
 }
 
 // defaultDefaults is the defaults block of an empty file.
@@ -139,5 +158,6 @@ func defaultConfig() *Config {
 	return &Config{
 		Listen: "127.0.0.1:7391", Tenant: "default", Actor: "local",
 		Upstreams: map[string]Upstream{}, HTTP: map[string]HTTPUpstream{}, Budgets: map[string]deed.Budget{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
+		lookers: map[deed.Tool]bool{},
 	}
 }

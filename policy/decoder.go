@@ -39,6 +39,8 @@ type decoder struct {
 	// config is what has been read so far: blocks are read in the order of their
 	// table, and later ones look up what earlier ones declared.
 	config *Config
+	// readers are the tools that look-ups use, judged when all are read.
+	readers []looking
 }
 
 func (d *decoder) refuse(at place, wrong, remedy string) {
@@ -188,6 +190,15 @@ func (d *decoder) wrongType(at place, expected, remedy string) {
 		return
 	}
 	d.refuse(at, "is "+kindOf(at.node)+" where "+expected+" must stand", remedy)
+}
+
+// isBlock reports whether a value is a block of keys.
+func isBlock(at place) bool {
+	switch at.node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
 }
 
 func kindOf(node ast.Node) string {

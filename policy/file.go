@@ -108,6 +108,7 @@ func (d *decoder) tools(at place, config *Config) {
 		tool := Tool{Terms: terms, Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}
 		block(d, e.value, toolKeys(), &tool)
 		d.checkTool(e, tool, terms)
+		d.checkLookups(e, &tool, config, deed.Tool(e.name).Upstream())
 		d.checkStatuses(e, tool, config)
 		config.Tools[deed.Tool(e.name)] = tool
 	}

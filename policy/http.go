@@ -103,6 +103,12 @@ func (c *Config) owners() []string {
 // owns reports whether a name owns tools.
 func (c *Config) owns(name string) bool { return slices.Contains(c.owners(), name) }
 
+// callable reports whether the tools of a name can be called by deed itself.
+func (c *Config) callable(name string) bool {
+	_, isUpstream := c.Upstreams[name]
+	return isUpstream
+}
+
 // account is what was declared for the owner of a tool.
 func (c *Config) account(tool deed.Tool) string {
 	if up, ok := c.Upstreams[tool.Upstream()]; ok {

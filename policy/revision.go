@@ -60,6 +60,8 @@ type toolMeaning struct {
 	Receipt        Receipt
 	Approval       string `json:",omitempty"`
 	Spend          string `json:",omitempty"`
+	// Finding is how lost effects are found.
+	Finding []string `json:",omitempty"`
 }
 
 // revisionOf names the policy as a whole: "sha256:" and hex over its meaning.
@@ -106,7 +108,37 @@ func meaningOf(tool Tool) toolMeaning {
 	if tool.Spend != nil {
 		m.Spend = tool.Spend.source()
 	}
+	m.Finding = findingSources(tool)
 	return m
+}
+
+// findingSources is everything by which an effect is found again.
+func findingSources(tool Tool) []string {
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if m := tool.Marker; m != nil {
+		add("marker %q %q %q", m.Into, m.Append, m.Template)
+	}
+	if c := tool.ClientID; c != nil {
+		add("client_id %q %v", c.Into, c.shape)
+	}
+	if p := tool.ProviderKey; p != nil {
+		add("provider_key %q %q %q %v %s %s", p.Header, p.Into, p.Meta, p.shape, p.Retention, p.Margin)
+	}
+	if tool.MaxProcessing > 0 {
+		add("max_processing %s", tool.MaxProcessing)
+	}
+	if p := tool.Reconcile; p != nil {
+		add("reconcile %s %s %q %q %q %q %s %q %q %s %s %t", p.Tool, p.args.meaning(), p.found.text(), p.id.text(), p.url.text(), p.token.text(),
+			p.result.meaning(), p.next.text(), p.cursor, p.Lag, p.GiveUp, p.Inline)
+	}
+	if r := tool.Resource; r != nil {
+		add("resource %s %q", r.Get, r.ID)
+	}
+	if s := tool.Subject; s != nil {
+		add("revision %s %s %q %q", s.Tool, s.args.meaning(), s.pointer, s.value.text())
+	}
+	return list
 }
 
 func fingerprintHash(rules deed.FingerprintRules) string {

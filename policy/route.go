@@ -88,7 +88,7 @@ func routeKeys() []key[Route] {
 		{name: "max_body", read: func(d *decoder, at place, r *Route) { d.count(at, 1<<30, &r.MaxBody) }},
 	}
 	return append(keys, lifted(toolKeys(), func(r *Route) *Tool { return &r.Entry },
-		"key", "twins", "identity", "failed", "is_error", "marker", "resource", "revision")...)
+		"key", "twins", "identity", "failed", "is_error", "resource", "revision")...)
 }
 
 func routeTwinKeys() []key[Route] {
@@ -118,7 +118,7 @@ func lifted[Outer, Inner any](keys []key[Inner], of func(*Outer) *Inner, without
 func (d *decoder) routes(at place, config *Config) {
 	shapes := map[string]string{}
 	for _, e := range d.entries(at) {
-		route := Route{Profile: "ietf", Entry: Tool{Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}}
+		route := Route{Profile: "ietf", Entry: Tool{Identity: deed.FamilyOperation, Scope: deed.ScopeTenant, request: true}}
 		if !d.routeName(e, config, &route, shapes) {
 			continue
 		}

@@ -105,7 +105,32 @@ func (d *decoder) checkRoute(e entry, route *Route, config *Config) {
 		route.Entry.Effect = deed.EffectReadOnly
 	}
 	d.checkTool(e, route.Entry, config.termsOf(route.Upstream))
+	d.checkLookups(e, &route.Entry, config, route.Upstream)
 	d.checkRoutePointers(e, route)
+	d.checkRouteMarks(e, route.Entry)
+}
+
+// checkRouteMarks refuses marks outside of the body, which is all of a request
+// that can hold one, and keys where there is no _meta.
+func (d *decoder) checkRouteMarks(e entry, tool Tool) {
+	inBody := func(name, key, pointer string) {
+		if pointer != "" && !strings.HasPrefix(pointer, "/body/") {
+			d.refuse(d.inside(d.inside(e.value, name), key), "leads to no place in the body of a request", "write /body"+pointer)
+		}
+	}
+	if m := tool.Marker; m != nil {
+		inBody("marker", "into", m.Into)
+		inBody("marker", "append", m.Append)
+	}
+	if tool.ClientID != nil {
+		inBody("client_id", "into", tool.ClientID.Into)
+	}
+	if p := tool.ProviderKey; p != nil {
+		inBody("provider_key", "into", p.Into)
+		if p.Meta != "" {
+			d.refuse(d.inside(d.inside(e.value, "provider_key"), "meta"), "is for MCP, and a request has no _meta", "write header: or into:")
+		}
+	}
 }
 
 // checkAs refuses what a route says of a tool that has an entry of its own.

@@ -34,12 +34,14 @@ type ready struct {
 	deny     func([]byte, deed.Principal) string
 	approval *deed.ApprovalRule
 	spend    *deed.SpendRule
+	planting *deed.Planting
+	key      *deed.ProviderKeyRule
 	// conditions are the sources that stand for the functions.
 	conditions []string
 }
 
 func prepare(tool deed.Tool, entry Tool) ready {
-	r := ready{deny: denying(tool, entry.Deny), approval: entry.Approval.rule(tool), spend: entry.Spend.rule()}
+	r := ready{deny: denying(tool, entry.Deny), approval: entry.Approval.rule(tool), spend: entry.Spend.rule(), planting: entry.planting(), key: entry.ProviderKey.rule()}
 	for _, deny := range entry.Deny {
 		r.conditions = append(r.conditions, "deny: "+deny.When.Source())
 	}
@@ -88,7 +90,7 @@ const unknownDenied = "deny: unknown_tool"
 // Rule resolves everything that is configured for a tool.
 func (p *rules) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	entry, configured := p.config.entry(tool)
-	class := classify(tool, entry, configured, p.config.Defaults, facts)
+	class := classify(tool, entry, configured, p.config.lookers[tool], p.config.Defaults, facts)
 	rule := deed.DefaultRule(tool)
 	rule.Effect, rule.Why = class.effect, class.why
 	rule.Mode, rule.Key, rule.Identity, rule.Scope = entry.Mode, entry.Key, entry.Identity, entry.Scope
@@ -96,6 +98,10 @@ func (p *rules) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	rule.Account = p.config.account(tool)
 	ready := p.ready[tool]
 	rule.Deny, rule.Approval, rule.Spend = ready.deny, ready.approval, ready.spend
+	rule.Planting, rule.ProviderKey, rule.MaxProcessing = ready.planting, ready.key, entry.MaxProcessing
+	if probe := entry.Reconcile; probe != nil {
+		rule.ReadLag, rule.GiveUp, rule.ReconcileInline = probe.Lag, probe.GiveUp, probe.Inline
+	}
 	rule.Conditions = slices.Clone(ready.conditions)
 	if entry.Approval != nil {
 		rule.ApprovalExpires = entry.Approval.Expires

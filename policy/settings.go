@@ -27,10 +27,19 @@ type ToolSettings struct {
 	// OwnKeyArgument names the argument of the tool's own schema that carries
 	// the key, if the schema has it.
 	OwnKeyArgument string
-	AnswerWithin   time.Duration
-	Timeout        time.Duration
-	TimeoutHard    time.Duration
-	Late           time.Duration
+	// KeyHeader and KeyMeta carry the provider's own key: a header of the request,
+	// or a member of _meta. A key within the arguments is planted.
+	KeyHeader string
+	KeyMeta   string
+	// Probe looks a lost effect up, Resource reads back what was created, Subject
+	// the version of what a call is about; nil for none.
+	Probe        *Probe
+	Resource     *Resource
+	Subject      *Subject
+	AnswerWithin time.Duration
+	Timeout      time.Duration
+	TimeoutHard  time.Duration
+	Late         time.Duration
 }
 
 // The arguments of a tool's own schema that carry a key: of any tool, and of a
@@ -51,6 +60,10 @@ func (c *Config) ToolSettings(tool deed.Tool) ToolSettings {
 		OwnKeyArgument: keyArgument,
 		AnswerWithin:   entry.AnswerWithin, Timeout: entry.Timeout,
 		TimeoutHard: entry.TimeoutHard, Late: entry.Late,
+		Probe: entry.Reconcile, Resource: entry.Resource, Subject: entry.Subject,
+	}
+	if entry.ProviderKey != nil {
+		settings.KeyHeader, settings.KeyMeta = entry.ProviderKey.Header, entry.ProviderKey.Meta
 	}
 	if entry.Identity == deed.FamilyCreation {
 		settings.OwnKeyArgument = creationArgument

@@ -56,8 +56,37 @@ func toolKeys() []key[Tool] {
 			read:  func(d *decoder, at place, into *Tool) { d.spend(at, &into.Spend) },
 			below: below(".", spendKeys),
 		},
-		{name: "resource"}, {name: "revision"}, {name: "marker"},
-		{name: "provider_key"}, {name: "max_processing"}, {name: "reconcile"},
+		{
+			name:  "marker",
+			read:  func(d *decoder, at place, into *Tool) { d.marker(at, &into.Marker) },
+			below: below(".", markerKeys),
+		},
+		{
+			name:  "client_id",
+			read:  func(d *decoder, at place, into *Tool) { d.clientID(at, &into.ClientID) },
+			below: below(".", clientIDKeys),
+		},
+		{
+			name:  "provider_key",
+			read:  func(d *decoder, at place, into *Tool) { d.providerKey(at, &into.ProviderKey) },
+			below: below(".", providerKeyKeys),
+		},
+		{name: "max_processing", read: func(d *decoder, at place, into *Tool) { d.duration(at, &into.MaxProcessing) }},
+		{
+			name:  "reconcile",
+			read:  func(d *decoder, at place, into *Tool) { d.reconcile(at, &into.Reconcile) },
+			below: below(".", reconcileKeys),
+		},
+		{
+			name:  "resource",
+			read:  func(d *decoder, at place, into *Tool) { d.resource(at, &into.Resource) },
+			below: below(".", resourceKeys),
+		},
+		{
+			name:  "revision",
+			read:  func(d *decoder, at place, into *Tool) { d.subject(at, &into.Subject) },
+			below: below(".", subjectKeys),
+		},
 	}
 	return append(keys, termKeys(
 		func(into *Tool) *Terms { return &into.Terms },
