@@ -129,7 +129,7 @@ type toolNote struct {
 
 func aboutTool(rule deed.Rule) toolNote {
 	note := toolNote{
-		Effect: rule.Effect, Key: string(rule.Key.Need), Approval: rule.NeedsApproval != nil,
+		Effect: rule.Effect, Key: string(rule.Key.Need), Approval: rule.NeedsApproval != nil || rule.Approval != nil, Reconcile: rule.GiveUp > 0,
 		RetentionSeconds: int64(rule.Retention.Seconds()),
 	}
 	switch {
@@ -139,6 +139,8 @@ func aboutTool(rule deed.Rule) toolNote {
 		note.Guarantee = "the provider honours a key: at most once"
 	case rule.Effect == deed.EffectIdempotent:
 		note.Guarantee = "one end state, however often it is sent"
+	case rule.GiveUp > 0:
+		note.Guarantee = "can be probed: at most once, doubts are looked up"
 	default:
 		note.Guarantee = "at most once; doubts go to a person"
 	}
