@@ -53,7 +53,7 @@ var allowed = map[string]map[string]string{
 		"": "every decision of a person passes the Runtime", "api": "exports its wire types", "internal/canon": "compares effects by their canonical form",
 	},
 	"internal/daemon": {
-		"": "wires", "internal/server": "wires", "api": "wires", "sqlite": "wires", "postgres": "wires", "httpgate": "wires", "policy": "wires", "mcpgate": "wires", "telemetry": "wires", "outcome": "hands rules over",
+		"": "wires", "internal/server": "wires", "api": "wires", "sqlite": "wires", "postgres": "wires", "httpgate": "wires", "reconcile": "wires", "internal/console": "wires", "internal/notify": "wires", "connector": "wires", "connector/*": "wires", "policy": "wires", "mcpgate": "wires", "telemetry": "wires", "outcome": "hands rules over",
 	},
 	"internal/cli": {
 		"": "operator verbs", "internal/daemon": "starts it", "internal/enroll": "init and uninit", "internal/canon": "hash",
@@ -137,7 +137,7 @@ func TestEmbeddersGetOnlyTheStandardLibrary(t *testing.T) {
 // decisionFiles hold pure functions.
 var decisionFiles = []string{
 	"status.go", "transitions.go", "cause.go", "state.go", "learn.go", "lapse.go", "inquiry.go", "decide.go", "begin.go",
-	"twins.go", "reason.go", "attempt.go", "operation.go", "receipt.go", "verdict.go",
+	"twins.go", "reason.go", "attempt.go", "operation.go", "receipt.go", "verdict.go", "consent.go", "spend.go", "budget.go", "amount.go",
 }
 
 func TestDecisionFilesArePure(t *testing.T) {

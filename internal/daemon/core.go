@@ -61,10 +61,16 @@ type Core struct {
 	gate      *mcpgate.Gate
 	routes    map[string]*httpgate.Routes
 	upstreams map[string]mcpgate.Upstream
-	place     Place
-	log       func(string)
-	flush     func(context.Context) error
-	newer     sync.Once
+	// locals are the tools that this process makes itself, by upstream.
+	locals map[string]mcpgate.Local
+	// calls are the gateway's own sessions with the upstreams.
+	calls *tools
+	place Place
+	log   func(string)
+	flush func(context.Context) error
+	newer sync.Once
+	// approved wakes the runner.
+	approved chan struct{}
 	// looks are what Open began and does not wait for.
 	looks sync.WaitGroup
 }
@@ -89,7 +95,7 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{Config: o.Config, Ledger: ledger, Policy: routed(o.Config.Policy(), routes), routes: routes, Clock: clock, place: o.Ledger, log: o.Log}
+	c := &Core{Config: o.Config, Ledger: ledger, Policy: routed(o.Config.Policy(), routes), routes: routes, Clock: clock, place: o.Ledger, log: o.Log, approved: make(chan struct{}, 1)}
 	if o.Transport != "" {
 		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
 	}
@@ -125,7 +131,8 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 		return err
 	}
 	c.Runtime, err = deed.New(deed.Options{
-		Store: store, Policy: c.Policy, Clock: c.Clock, Observer: placed(observer), NFC: norm.NFC.String,
+		Store: store, Policy: c.Policy, Clock: c.Clock, Observer: overheard(placed(observer), c.hear), NFC: norm.NFC.String,
+		Reconciler: c.reconciler(),
 	})
 	if err != nil {
 		return err
@@ -136,7 +143,10 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 		Pins:             &mcpgate.Pins{Settings: c.Ledger, Now: c.Clock.Now},
 		Outcomes:         answerRules(c.Config),
 		CallIDs:          defaults.CallIDs,
-		UpstreamIdentity: c.Config.UpstreamIdentity,
+		UpstreamIdentity: c.identityOf,
+		RunsApproved:     o.Transport != "",
+		Wiring:           c.wiring,
+		Elsewhere:        c.read,
 		HideOperations:   !defaults.DeedOperations,
 		Trace:            tracing{},
 		Listed:           c.tellUnlisted(o),
@@ -148,8 +158,22 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 	for name, up := range c.Config.Upstreams {
 		c.upstreams[name] = NewUpstream(up, o.Environ, c.Clock, o.Stderr, o.Log)
 	}
+	c.calls = newTools(c.gate, c.upstreams)
 	return nil
 }
+
+// hear is told of every event that this process records.
+func (c *Core) hear(_ context.Context, event deed.Event) {
+	if event.Name == deed.EventApproved && event.To == deed.StatusAuthorized {
+		select {
+		case c.approved <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// identityOf tells where the effects of an upstream's tools go.
+func (c *Core) identityOf(upstream string) string { return c.Config.UpstreamIdentity(upstream) }
 
 // Upstream returns the connection to a configured server.
 func (c *Core) Upstream(name string) (mcpgate.Upstream, bool) {
@@ -160,7 +184,7 @@ func (c *Core) Upstream(name string) (mcpgate.Upstream, bool) {
 // Close waits for dispatches, ends the Runtime and closes the ledger. Attempts
 // still running when ctx ends are uncertain.
 func (c *Core) Close(ctx context.Context) error {
-	err := errors.Join(c.gate.Close(ctx), c.Runtime.Close(ctx))
+	err := errors.Join(c.gate.Close(ctx), c.calls.Close(), c.Runtime.Close(ctx))
 	c.looks.Wait()
 	err = errors.Join(err, c.Ledger.Close(), c.flush(ctx))
 	if err != nil {

@@ -18,13 +18,12 @@ import (
 // Daemon serves the configured upstreams over HTTP. Make it with New, then Start
 // and Stop it once.
 type Daemon struct {
-	core     *Core
-	handler  *mcpgate.Handler
-	tools    *tools
-	doors    *doors
+	core    *Core
+	handler *mcpgate.Handler
+	doors   *doors
+	clockwork
 	server   *http.Server
 	listener net.Listener
-	keeper   *keeper
 	failed   chan error
 	done     chan struct{}
 	drain    time.Duration
@@ -55,9 +54,8 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
 	auth := authenticate(options)
-	calls := newTools(core.gate, core.upstreams)
 	v1, err := server.New(server.Options{
-		Runtime: core.Runtime, Auth: auth, Tools: calls, Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build,
+		Runtime: core.Runtime, Auth: auth, Tools: core.calls, Run: core.RunStored, Budgets: budgetsOf(core.Config), Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build,
 	})
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
@@ -75,7 +73,7 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	mux.HandleFunc("GET /healthz", probe.live)
 	mux.HandleFunc("GET /readyz", probe.ready)
 	return &Daemon{
-		core: core, handler: handler, tools: calls, doors: doors, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
+		core: core, handler: handler, doors: doors, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
 		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
 	}, nil
 }
@@ -105,7 +103,9 @@ func (d *Daemon) Start(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("listen on %s: %w; nothing was started; choose another address: --listen, or listen: in the configuration", d.core.Config.Listen, err), d.core.Close(ctx))
 	}
 	d.listener = listener
-	d.keeper = startKeeper(d.core.Runtime, d.core.Clock, d.core.log, d.core.ledgerIsNewer)
+	if err := d.clockwork.start(d.core); err != nil {
+		return errors.Join(err, listener.Close(), d.core.Close(ctx))
+	}
 	go func() {
 		defer close(d.done)
 		if err := d.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -132,7 +132,7 @@ func (d *Daemon) Stop(ctx context.Context) error {
 		err = d.server.Close()
 	}
 	<-d.done
-	d.keeper.stop()
+	d.clockwork.stop()
 	// Settling what the drain left over takes its own time.
 	ending, end := context.WithTimeout(context.WithoutCancel(ctx), d.drain)
 	defer end()
@@ -140,5 +140,5 @@ func (d *Daemon) Stop(ctx context.Context) error {
 	// Ending a session ends the effects under way in it: first they get what is
 	// left of the drain. Whoever is still at work is reported below.
 	_ = d.core.gate.Close(ctx)
-	return errors.Join(err, d.tools.Close(), d.core.Close(ending))
+	return errors.Join(err, d.core.calls.Close(), d.core.Close(ending))
 }

@@ -44,14 +44,17 @@ func (c *Core) ServeStdio(ctx context.Context, o StdioOptions, in io.Reader, out
 		Name: o.Upstream, Upstream: up, Principal: o.Principal, Drain: o.Drain,
 		Guard: o.Chaos.disturb(c.gate, func() { close(crashed) }),
 	}
-	keeper := startKeeper(c.Runtime, c.Clock, c.log, c.ledgerIsNewer)
+	var beside clockwork
+	if err := beside.start(c); err != nil {
+		return errors.Join(err, c.Close(ctx))
+	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, in, out) }()
 	select {
 	case <-crashed:
 		return ErrChaosCrash
 	case err := <-served:
-		keeper.stop()
+		beside.stop()
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Drain)
 		defer cancel()
 		return errors.Join(err, c.Close(ending))

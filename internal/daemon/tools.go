@@ -56,11 +56,21 @@ func (t *tools) Call(ctx context.Context, call deed.Call) (deed.Answer, error) {
 	// An operation that is recorded is answered whether the upstream can be
 	// reached or not: Ready says it again before anything is sent.
 	_ = l.open(ctx)
-	var meta json.RawMessage
-	if l.isModern() {
-		meta = json.RawMessage(modernMeta)
+	return t.gate.Run(ctx, l, l.meta(), call)
+}
+
+// open returns the session with an upstream, and the _meta that requests in it
+// carry.
+func (t *tools) open(ctx context.Context, name string) (*line, json.RawMessage, error) {
+	upstream, known := t.upstreams[name]
+	if !known {
+		return nil, nil, errUnreachable
 	}
-	return t.gate.Run(ctx, l, meta, call)
+	l := t.line(name, upstream)
+	if err := l.open(ctx); err != nil {
+		return nil, nil, err
+	}
+	return l, l.meta(), nil
 }
 
 func (t *tools) line(name string, upstream mcpgate.Upstream) *line {
@@ -120,8 +130,11 @@ func (l *line) open(ctx context.Context) error {
 	return nil
 }
 
-func (l *line) isModern() bool {
+func (l *line) meta() json.RawMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.modern
+	if !l.modern {
+		return nil
+	}
+	return json.RawMessage(modernMeta)
 }

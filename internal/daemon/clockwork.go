@@ -1,0 +1,57 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/policy"
+	"github.com/deed-run/deed/reconcile"
+)
+
+// clockwork is what goes on beside the calls of a gateway: recovery and
+// retention, look-ups that are due, and what people have approved.
+type clockwork struct {
+	keeper  *keeper
+	runner  *runner
+	lookups *reconcile.Worker
+}
+
+// start begins it. After an error nothing runs.
+func (w *clockwork) start(c *Core) error {
+	if c.reconciler() != nil {
+		worker, err := reconcile.Start(reconcile.Options{Runtime: c.Runtime, Clock: c.Clock, Failed: c.lookUpFailed})
+		if err != nil {
+			return err
+		}
+		w.lookups = worker
+	}
+	w.keeper = startKeeper(c.Runtime, c.Clock, c.log, c.ledgerIsNewer)
+	w.runner = startRunner(c)
+	return nil
+}
+
+// lookUpsEnd bounds how long look-ups under way are waited for: they only read.
+const lookUpsEnd = 5 * time.Second
+
+func (w *clockwork) stop() {
+	w.runner.stop()
+	if w.lookups != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), lookUpsEnd)
+		defer cancel()
+		_ = w.lookups.Close(ctx)
+	}
+	w.keeper.stop()
+}
+
+func (c *Core) lookUpFailed(err error) { c.log("look-up: " + err.Error() + "; it is tried again") }
+
+// budgetsOf lists the configured budgets by name.
+func budgetsOf(config *policy.Config) []deed.Budget {
+	return slices.SortedFunc(maps.Values(config.Budgets), func(a, b deed.Budget) int { return cmp.Compare(a.Name, b.Name) })
+}

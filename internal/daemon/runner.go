@@ -1,0 +1,129 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// runner sends what people have approved, where the rule leaves that to the
+// gateway. Any number of gateways may run beside each other: one begins.
+type runner struct {
+	core *Core
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu   sync.Mutex
+	next map[deed.OperationID]attempted
+}
+
+// attempted is when an operation that could not be begun is tried again.
+type attempted struct {
+	at    time.Time
+	pause time.Duration
+}
+
+const (
+	runEvery     = 2 * time.Second
+	runAtOnce    = 100
+	firstRetry   = 5 * time.Second
+	longestRetry = 5 * time.Minute
+)
+
+func startRunner(core *Core) *runner {
+	ctx, end := context.WithCancel(context.Background())
+	r := &runner{core: core, end: end, next: map[deed.OperationID]attempted{}}
+	r.work.Go(func() { r.loop(ctx) })
+	return r
+}
+
+func (r *runner) loop(ctx context.Context) {
+	for {
+		r.pass(ctx)
+		select {
+		case <-r.core.approved:
+		case <-r.core.Clock.After(runEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pass sends what is ready, each on its own: one slow tool holds up no other.
+func (r *runner) pass(ctx context.Context) {
+	ready, err := r.core.Runtime.Ready(ctx, runAtOnce)
+	if err != nil {
+		return // recovery tells of a ledger that cannot be read
+	}
+	waiting := map[deed.OperationID]bool{}
+	for _, op := range ready {
+		waiting[op.ID] = true
+		if r.core.sendsTo(op) && r.take(op.ID) {
+			r.work.Go(func() { r.run(ctx, op) })
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.next {
+		if !waiting[id] {
+			delete(r.next, id)
+		}
+	}
+}
+
+// sendsTo reports whether this process would send an operation to where it was
+// approved for.
+func (c *Core) sendsTo(op *deed.Operation) bool {
+	_, here := c.upstreams[op.Tool.Upstream()]
+	return here && c.identityOf(op.Tool.Upstream()) == op.UpstreamIdentity
+}
+
+// take reports whether the operation may be tried now, and reserves it.
+func (r *runner) take(id deed.OperationID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.core.Clock.Now()
+	last := r.next[id]
+	if now.Before(last.at) {
+		return false
+	}
+	pause := min(max(2*last.pause, firstRetry), longestRetry)
+	r.next[id] = attempted{at: now.Add(pause), pause: pause}
+	return true
+}
+
+func (r *runner) run(ctx context.Context, op *deed.Operation) {
+	l, meta, err := r.core.calls.open(ctx, op.Tool.Upstream())
+	if err == nil {
+		// What was begun goes on while the gateway drains.
+		_, err = r.core.gate.RunApproved(context.WithoutCancel(ctx), l, meta, op.Tenant, op.ID)
+	}
+	var moved *deed.RefusedError
+	if err != nil && !errors.As(err, &moved) && !errors.Is(err, deed.ErrClosed) {
+		r.core.log(fmt.Sprintf("%s is approved and was not sent: %v; it is tried again", op.ID, err))
+	}
+}
+
+func (r *runner) stop() {
+	r.end()
+	r.work.Wait()
+}
+
+// RunStored sends the frozen snapshot of an operation again, for a person with
+// the right to resolve, where the operation allows an attempt.
+func (c *Core) RunStored(ctx context.Context, who deed.Principal, op *deed.Operation) (deed.Answer, error) {
+	if _, known := c.upstreams[op.Tool.Upstream()]; !known {
+		return deed.Answer{}, fmt.Errorf("%s: %s: %w; nothing was sent", op.ID, op.Tool, errUnreachable)
+	}
+	l, meta, err := c.calls.open(ctx, op.Tool.Upstream())
+	if err != nil {
+		return deed.Answer{}, fmt.Errorf("%s: %w; nothing was sent", op.ID, err)
+	}
+	return c.gate.RunStored(ctx, l, meta, who, op.ID)
+}
