@@ -25,11 +25,18 @@ type Config struct {
 	Upstreams map[string]Upstream
 	// HTTP are the APIs behind the reverse proxy, Routes what is said of their
 	// requests, in the order of the file.
-	HTTP     map[string]HTTPUpstream
-	Routes   []Route
-	Budgets  map[string]deed.Budget
-	Defaults Defaults
-	Tools    map[deed.Tool]Tool
+	HTTP   map[string]HTTPUpstream
+	Routes []Route
+	// Connectors are tools that deed makes itself, by name.
+	Connectors map[string]Connector
+	// Webhooks are told what waits for a person; Confirmations are providers that
+	// tell by themselves what they did, by name.
+	Webhooks      []Webhook
+	Confirmations map[string]Confirmation
+	Console       Console
+	Budgets       map[string]deed.Budget
+	Defaults      Defaults
+	Tools         map[deed.Tool]Tool
 	// Revision is the digest of the file's meaning: comments, order and
 	// spelling do not change it, and neither do values that come from
 	// variables.
@@ -103,6 +110,8 @@ type Defaults struct {
 
 // Tool is the entry of one tool.
 type Tool struct {
+	// Provider names what the entry inherits from the catalogue, "" for nothing.
+	Provider string
 	// Effect is empty when it is not declared.
 	Effect deed.EffectClass
 	Terms
@@ -157,7 +166,8 @@ func defaultDefaults() Defaults {
 func defaultConfig() *Config {
 	return &Config{
 		Listen: "127.0.0.1:7391", Tenant: "default", Actor: "local",
-		Upstreams: map[string]Upstream{}, HTTP: map[string]HTTPUpstream{}, Budgets: map[string]deed.Budget{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
+		Upstreams: map[string]Upstream{}, HTTP: map[string]HTTPUpstream{}, Budgets: map[string]deed.Budget{},
+		Connectors: map[string]Connector{}, Confirmations: map[string]Confirmation{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
 		lookers: map[deed.Tool]bool{},
 	}
 }

@@ -34,11 +34,14 @@ type entry struct {
 // it. Reading goes on after a problem, with the value left as it was.
 type decoder struct {
 	file  string
+	data  []byte
 	env   func(string) string
 	found []Problem
 	// config is what has been read so far: blocks are read in the order of their
 	// table, and later ones look up what earlier ones declared.
 	config *Config
+	// catalogue finds what is known of providers, nil for nothing.
+	catalogue func(name string) ([]byte, bool)
 	// readers are the tools that look-ups use, judged when all are read.
 	readers []looking
 }

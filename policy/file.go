@@ -31,6 +31,11 @@ func fileKeys() []key[fileReader] {
 			below: below(".*.", upstreamKeys),
 		},
 		{
+			name:  "connectors",
+			read:  func(d *decoder, at place, f *fileReader) { d.connectors(at, f.config) },
+			below: below(".*.", connectorKeys),
+		},
+		{
 			name:  "defaults",
 			read:  func(d *decoder, at place, f *fileReader) { block(d, at, defaultsKeys(), &f.config.Defaults) },
 			below: below(".", defaultsKeys),
@@ -54,6 +59,21 @@ func fileKeys() []key[fileReader] {
 			name:  "routes",
 			read:  func(d *decoder, at place, f *fileReader) { d.routes(at, f.config) },
 			below: below(".*.", routeKeys),
+		},
+		{
+			name:  "webhooks",
+			read:  func(d *decoder, at place, f *fileReader) { d.webhooks(at, f.config) },
+			below: below("[].", webhookKeys),
+		},
+		{
+			name:  "confirmations",
+			read:  func(d *decoder, at place, f *fileReader) { d.confirmations(at, f.config) },
+			below: below(".*.", confirmationKeys),
+		},
+		{
+			name:  "console",
+			read:  func(d *decoder, at place, f *fileReader) { block(d, at, consoleKeys(), &f.config.Console) },
+			below: below(".", consoleKeys),
 		},
 	}
 }

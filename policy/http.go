@@ -65,14 +65,14 @@ func (d *decoder) httpUpstreams(at place, config *Config) {
 
 func (d *decoder) checkHTTP(e entry, up HTTPUpstream, config *Config) {
 	_, authorization := up.Headers["Authorization"]
-	server, both := config.Upstreams[e.name]
+	both := config.callable(e.name)
 	switch {
 	case up.URL.Text == "":
 		d.refuse(e.key, "has no url", "write url: https://... of the API")
 	case up.ForwardCredentials && authorization:
 		d.refuse(d.inside(e.value, "forward_credentials"), "hands the client's Authorization on, over which headers writes its own", "remove one of the two")
-	case both && (up.Account == "" || up.Account != server.Account):
-		d.refuse(e.key, "has the name of an upstream, so that both own the same tools", "write the same account at both, or another name")
+	case both && (up.Account == "" || up.Account != config.account(deed.Tool(e.name+"/"))):
+		d.refuse(e.key, "has the name of an upstream or connector, so that both own the same tools", "write the same account at both, or another name")
 	case up.Timeout > config.Defaults.TimeoutHard:
 		d.refuse(d.inside(e.value, "timeout"), "timeout "+short(up.Timeout)+" is longer than timeout_hard "+short(config.Defaults.TimeoutHard)+", which would end the call first",
 			"write defaults.timeout_hard: "+short(up.Timeout)+" or more")
@@ -93,9 +93,9 @@ func (d *decoder) baseURL(at place, into *Value) {
 	*into = value
 }
 
-// owners lists who may own tools: MCP servers and HTTP APIs.
+// owners lists who may own tools: MCP servers, HTTP APIs and connectors.
 func (c *Config) owners() []string {
-	names := slices.Concat(slices.Collect(maps.Keys(c.Upstreams)), slices.Collect(maps.Keys(c.HTTP)))
+	names := slices.Concat(slices.Collect(maps.Keys(c.Upstreams)), slices.Collect(maps.Keys(c.HTTP)), slices.Collect(maps.Keys(c.Connectors)))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -106,13 +106,17 @@ func (c *Config) owns(name string) bool { return slices.Contains(c.owners(), nam
 // callable reports whether the tools of a name can be called by deed itself.
 func (c *Config) callable(name string) bool {
 	_, isUpstream := c.Upstreams[name]
-	return isUpstream
+	_, isConnector := c.Connectors[name]
+	return isUpstream || isConnector
 }
 
 // account is what was declared for the owner of a tool.
 func (c *Config) account(tool deed.Tool) string {
 	if up, ok := c.Upstreams[tool.Upstream()]; ok {
 		return up.Account
+	}
+	if connector, ok := c.Connectors[tool.Upstream()]; ok {
+		return connector.Account
 	}
 	return c.HTTP[tool.Upstream()].Account
 }

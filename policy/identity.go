@@ -24,7 +24,7 @@ func (c *Config) UpstreamIdentity(name string) string {
 	if up, ok := c.HTTP[name]; ok {
 		return up.Identity()
 	}
-	return ""
+	return c.Connectors[name].Account
 }
 
 // Identity is [Config.UpstreamIdentity] for one upstream.

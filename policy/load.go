@@ -21,16 +21,37 @@ const maxFileBytes = 1 << 20
 // os.Getenv does; nil knows none. What is wrong with the file is an [*Error];
 // other errors mean that it could not be read.
 func Load(path string, env func(string) string) (*Config, error) {
+	return LoadWith(path, Options{Env: env})
+}
+
+// Options are what a file is read with. The zero value knows no variables and
+// no providers.
+type Options struct {
+	// Env resolves variables, as os.Getenv does.
+	Env func(name string) string
+	// Catalogue finds what is known of a provider's operation, such as
+	// "stripe/refund": the block of a tool's entry as YAML.
+	Catalogue func(name string) ([]byte, bool)
+}
+
+// LoadWith is [Load] with more than variables.
+func LoadWith(path string, options Options) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("configuration not read, nothing started: %w", err)
 	}
-	return Parse(path, data, env)
+	return ParseWith(path, data, options)
 }
 
 // Parse is [Load] for bytes that the caller has. name is used in problems, and
 // its folder is what relative paths start from.
 func Parse(name string, data []byte, env func(string) string) (*Config, error) {
+	return ParseWith(name, data, Options{Env: env})
+}
+
+// ParseWith is [LoadWith] for bytes that the caller has.
+func ParseWith(name string, data []byte, options Options) (*Config, error) {
+	env := options.Env
 	if env == nil {
 		env = func(string) string { return "" }
 	}
@@ -39,7 +60,7 @@ func Parse(name string, data []byte, env func(string) string) (*Config, error) {
 		return nil, fmt.Errorf("finding the folder of %s: %w", name, err)
 	}
 	config := defaultConfig()
-	d := &decoder{file: name, env: env, config: config}
+	d := &decoder{file: name, env: env, config: config, catalogue: options.Catalogue}
 	config.File, config.Folder = name, folder
 	if root, ok := d.document(data); ok {
 		file := fileReader{config: config}
@@ -65,6 +86,7 @@ func (d *decoder) document(data []byte) (root place, ok bool) {
 	}
 	// Editors of Windows begin UTF-8 files with a byte order mark.
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	d.data = data
 	if wrong, line, column := unreadable(data); wrong != "" {
 		whole(line, column, wrong, "write YAML in UTF-8")
 		return place{}, false

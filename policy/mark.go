@@ -20,6 +20,8 @@ type Marker struct {
 	Append string
 	// Template is what is written, with {marker} in it.
 	Template string
+	// Search is the address of a page that finds the mark, with {marker} in it.
+	Search string
 }
 
 // ClientID says where the identity that we choose for a created resource
@@ -47,11 +49,16 @@ func markerKeys() []key[Marker] {
 	return []key[Marker]{
 		{name: "into", read: func(d *decoder, at place, m *Marker) { m.Into, _ = d.pointer(at) }},
 		{name: "append", read: func(d *decoder, at place, m *Marker) { m.Append, _ = d.pointer(at) }},
-		{name: "template", read: func(d *decoder, at place, m *Marker) { d.markerTemplate(at, m) }},
+		{name: "template", read: func(d *decoder, at place, m *Marker) { d.markerTemplate(at, &m.Template) }},
+		{name: "search", read: func(d *decoder, at place, m *Marker) {
+			if d.markerTemplate(at, &m.Search); m.Search != "" && !strings.HasPrefix(m.Search, "https://") && !strings.HasPrefix(m.Search, "http://") {
+				d.refuse(at, "is no URL of a page", "write https://, a host and a path, and {marker} in it")
+			}
+		}},
 	}
 }
 
-func (d *decoder) markerTemplate(at place, m *Marker) {
+func (d *decoder) markerTemplate(at place, into *string) {
 	text, ok := d.text(at)
 	if !ok {
 		return
@@ -62,7 +69,7 @@ func (d *decoder) markerTemplate(at place, m *Marker) {
 		d.refuse(at, "holds {marker} not once", "write such as \"<!-- {marker} -->\"")
 		return
 	}
-	m.Template = text
+	*into = text
 }
 
 func (d *decoder) marker(at place, into **Marker) {

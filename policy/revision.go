@@ -31,6 +31,10 @@ type meaning struct {
 	Routes []routeMeaning          `json:",omitempty"`
 	// Budgets are also part of the tools that spend.
 	Budgets map[string]deed.Budget `json:",omitempty"`
+	// Connectors are known by what describes them, Confirmations by what makes
+	// them count.
+	Connectors    map[string]string `json:",omitempty"`
+	Confirmations map[string]string `json:",omitempty"`
 }
 
 type routeMeaning struct {
@@ -80,6 +84,14 @@ func revisionOf(config *Config) string {
 		m.Tools[name] = meaningOf(tool)
 	}
 	m.Budgets = config.Budgets
+	m.Connectors, m.Confirmations = map[string]string{}, map[string]string{}
+	for name, connector := range config.Connectors {
+		sum := sha256.Sum256(connector.Source)
+		m.Connectors[name] = connector.Kind + " " + hex.EncodeToString(sum[:])
+	}
+	for name, confirmation := range config.Confirmations {
+		m.Confirmations[name] = confirmation.source()
+	}
 	m.JWT, m.OIDC, m.HTTP = config.Auth.JWT, config.Auth.OIDC, config.HTTP
 	for _, route := range config.Routes {
 		m.Routes = append(m.Routes, routeMeaning{Route: route, Entry: meaningOf(route.Entry)})

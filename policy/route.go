@@ -88,7 +88,7 @@ func routeKeys() []key[Route] {
 		{name: "max_body", read: func(d *decoder, at place, r *Route) { d.count(at, 1<<30, &r.MaxBody) }},
 	}
 	return append(keys, lifted(toolKeys(), func(r *Route) *Tool { return &r.Entry },
-		"key", "twins", "identity", "failed", "is_error", "resource", "revision")...)
+		"key", "twins", "identity", "failed", "is_error", "resource", "revision", "provider")...)
 }
 
 func routeTwinKeys() []key[Route] {

@@ -6,6 +6,7 @@ import "github.com/deed-run/deed"
 
 func toolKeys() []key[Tool] {
 	keys := []key[Tool]{
+		{name: "provider", read: func(d *decoder, at place, into *Tool) { d.provider(at, into) }},
 		{name: "effect", read: func(d *decoder, at place, into *Tool) {
 			word(d, at, &into.Effect, deed.EffectReadOnly, deed.EffectIdempotent, deed.EffectNonIdempotent)
 		}},

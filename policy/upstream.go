@@ -237,6 +237,12 @@ func (c *Config) Secrets() []string {
 		add(slices.Collect(maps.Values(up.Headers))...)
 		add(up.URL)
 	}
+	for _, hook := range c.Webhooks {
+		add(hook.URL, hook.Secret)
+	}
+	for _, confirmation := range c.Confirmations {
+		add(confirmation.Secrets...)
+	}
 	if c.Auth.OIDC != nil {
 		add(c.Auth.OIDC.ClientSecret)
 	}
