@@ -59,7 +59,7 @@ func startPost(t *testing.T, adjust func(*smtp.Server)) *post {
 	p.address = listener.Addr().String()
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close(); <-done })
+	t.Cleanup(func() { _ = server.Close(); _ = listener.Close(); <-done })
 	return p
 }
 

@@ -48,7 +48,7 @@ func (a *Account) build(m message) ([]byte, error) {
 		msg.SetAddrHeaderFromMailAddress(gomail.HeaderReplyTo, &netmail.Address{Address: m.replyTo})
 	}
 	msg.SetGenHeader(gomail.HeaderSubject, m.subject)
-	msg.SetGenHeaderPreformatted(gomail.HeaderMessageID, m.messageID)
+	msg.SetMessageIDWithValue(strings.Trim(m.messageID, "<>"))
 	msg.SetDateWithValue(m.date)
 	if m.inReplyTo != "" {
 		msg.SetGenHeaderPreformatted(gomail.HeaderInReplyTo, m.inReplyTo)
