@@ -59,7 +59,9 @@ func (c *Connector) run(ctx context.Context, t *tool, grant *deed.Grant, args []
 	}
 	key := ""
 	if t.request.key.declared() {
-		key = grant.ProviderKey
+		if key = grant.ProviderKey; key == "" && grant.Operation != "" {
+			key = t.request.key.mint(string(grant.Operation))
+		}
 		if err := t.request.key.fits(key); err != nil {
 			return refused(err, "nothing was sent")
 		}

@@ -106,7 +106,11 @@ func (l *lookup) collect(a answer, args arguments, findings *Findings) (int, err
 	if l.items == "" {
 		elements = append(elements, a.body)
 	} else {
-		raw, found, err := arguments(a.body).pick(l.items)
+		at := l.items
+		if at == wholeAnswer {
+			at = ""
+		}
+		raw, found, err := arguments(a.body).pick(at)
 		if !a.json || err != nil || !found || json.Unmarshal(raw, &elements) != nil {
 			return 0, errors.New("the answer holds no list at " + l.items)
 		}

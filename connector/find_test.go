@@ -117,7 +117,9 @@ func TestPagesAreReadToTheEnd(t *testing.T) {
 		},
 		{
 			"pages for ever", "{style: cursor, param: cursor, from: /next}",
-			func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"data":[%s],"next":"same"}`, page(0)) }, "", 2, "the same page again",
+			func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = fmt.Fprintf(w, `{"data":[%s],"next":"same"}`, page(0))
+			}, "", 2, "the same page again",
 		},
 		{
 			"more, and no cursor", "{style: cursor, param: c, from: /next, more: /more}",

@@ -3,6 +3,9 @@
 package connector
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -55,6 +58,23 @@ func (c carrier) fits(key string) error {
 		return fmt.Errorf("the provider's key is not of the alphabet %s", c.alphabet)
 	}
 	return nil
+}
+
+// mint makes the key of an operation for which the policy keeps none, because nobody says how long the provider remembers one: the provider
+// still sees the same key in every attempt, and deed never presents it again of its own accord.
+func (c carrier) mint(operation string) string {
+	sum := sha256.Sum256([]byte("deed provider key " + operation))
+	if c.alphabet == alphabetUUID4 {
+		sum[6] = sum[6]&0x0f | 0x40 // RFC 9562 section 5.4
+		sum[8] = sum[8]&0x3f | 0x80
+		text := hex.EncodeToString(sum[:16])
+		return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
+	}
+	text := "d" + strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
+	if c.alphabet == alphabetHex {
+		text = hex.EncodeToString(sum[:])
+	}
+	return text[:min(len(text), c.max)]
 }
 
 var carrierFields = []field[carrier]{

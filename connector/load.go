@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -79,19 +80,16 @@ var settingFields = []field[settings]{
 		for _, m := range r.members(at) {
 			t := &tool{name: m.name, at: m.value}
 			r.toolName(m)
-			block(r, m.value, toolFields, t)
-			r.finish(t)
+			before := len(r.found)
+			block(r, m.value, append([]field[tool]{{"provider", func(r *reader, at place, t *tool) { r.inherit(at, t) }}}, toolFields...), t)
+			if len(r.found) == before {
+				r.finish(t)
+			}
 			s.tools = append(s.tools, t)
 		}
 	}},
 	{"lookups", func(r *reader, at place, s *settings) {
-		for _, m := range r.members(at) {
-			l := &lookup{name: m.name, at: m.value}
-			r.toolName(m)
-			block(r, m.value, lookupFields, l)
-			r.finishLookup(l)
-			s.lookups = append(s.lookups, l)
-		}
+		s.lookups = r.lookups(at)
 	}},
 }
 
@@ -149,18 +147,45 @@ func (r *reader) complete(at place, s *settings) {
 	if len(s.tools)+len(s.lookups) == 0 && len(r.found) == 0 {
 		r.refuse(at, "has no tools", "write tools: and at least one")
 	}
+	for _, t := range s.tools {
+		if t.receipt.system == "" {
+			t.receipt.system = s.system
+		}
+		for _, l := range t.inherited {
+			if l.name == t.reconcile.lookup && !slices.ContainsFunc(s.lookups, func(own *lookup) bool { return own.name == l.name }) {
+				s.lookups = append(s.lookups, l)
+			}
+		}
+	}
+	r.tie(s.tools, s.lookups)
+}
+
+func (r *reader) lookups(at place) []*lookup {
+	var list []*lookup
+	for _, m := range r.members(at) {
+		l := &lookup{name: m.name, at: m.value}
+		r.toolName(m)
+		before := len(r.found)
+		block(r, m.value, lookupFields, l)
+		if len(r.found) == before {
+			r.finishLookup(l)
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// tie gives tools the look-ups that they name.
+func (r *reader) tie(tools []*tool, list []*lookup) {
 	lookups := map[string]*lookup{}
 	var names []string
-	for _, l := range s.lookups {
+	for _, l := range list {
 		lookups[l.name] = l
 		names = append(names, l.name)
 	}
-	for _, t := range s.tools {
+	for _, t := range tools {
 		if lookups[t.name] != nil {
 			r.refuse(t.at, "is the name of a look-up too", "rename one of the two")
-		}
-		if t.receipt.system == "" {
-			t.receipt.system = s.system
 		}
 		name := t.reconcile.lookup
 		if name == "" {

@@ -27,7 +27,7 @@ type lookup struct {
 	name, description string
 	request           request
 	input             []byte
-	// items is the list in the answer; empty: the answer itself is the one item.
+	// items is the list in the answer, wholeAnswer where the answer is the list; empty: the answer itself is the one item.
 	items string
 	match match
 	id    source
@@ -41,6 +41,8 @@ type lookup struct {
 	timeout     time.Duration
 	at          place
 }
+
+const wholeAnswer = "whole"
 
 // match is what an item must hold to be a match: at token the wanted text, whole or within a longer one. Of a header, for look-ups without a
 // body.
@@ -66,7 +68,13 @@ var lookupFields = append(requestFields(func(l *lookup) *request { return &l.req
 	{"body", func(r *reader, at place, l *lookup) { r.body(at, &l.request) }},
 	textField("description", func(l *lookup) *string { return &l.description }),
 	{"input", func(r *reader, at place, l *lookup) { l.input = r.schema(at) }},
-	pointerField("items", func(l *lookup) *string { return &l.items }),
+	{"items", func(r *reader, at place, l *lookup) {
+		if text, ok := at.node.(*ast.StringNode); ok && text.Value == wholeAnswer {
+			l.items = wholeAnswer
+			return
+		}
+		l.items, _ = r.pointer(at)
+	}},
 	{"match", func(r *reader, at place, l *lookup) { r.match(at, &l.match) }},
 	{"id", func(r *reader, at place, l *lookup) { r.source(at, &l.id) }},
 	{"url", func(r *reader, at place, l *lookup) { r.source(at, &l.url) }},

@@ -40,7 +40,7 @@ type reader struct {
 
 // parse returns the root of the source, nil when it is no YAML.
 func (r *reader) parse(source []byte) ast.Node {
-	file, err := parser.ParseBytes(source, 0)
+	file, err := parser.ParseBytes(source, 0, parser.AllowDuplicateMapKey())
 	switch {
 	case err != nil:
 		text, _, _ := strings.Cut(err.Error(), "\n")

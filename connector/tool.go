@@ -22,7 +22,7 @@ type tool struct {
 	success *rule
 	// errors are places that are empty or missing in a success.
 	errors []string
-	// refusals are tried in order; duplicates before them.
+	// refusals are tried in order: failed, definitive, not_applied, then what the catalogue says; duplicates before them.
 	refusals   []rule
 	duplicates []rule
 	items      *items
@@ -33,6 +33,8 @@ type tool struct {
 	reconcile     reconcile
 
 	at place
+	// inherited are the look-ups of the catalogue that the tool may name.
+	inherited []*lookup
 }
 
 // receipt says where a success names what it made.
@@ -63,6 +65,7 @@ type reconcile struct {
 	giveUp time.Duration
 }
 
+// toolFields is the grammar of a tool, without provider, which the catalogue itself does not have.
 var toolFields = append(requestFields(func(t *tool) *request { return &t.request }), []field[tool]{
 	{"body", func(r *reader, at place, t *tool) { r.body(at, &t.request) }},
 	textField("description", func(t *tool) *string { return &t.description }),
@@ -80,12 +83,12 @@ var toolFields = append(requestFields(func(t *tool) *request { return &t.request
 	{"errors", func(r *reader, at place, t *tool) { t.errors = r.pointerList(at) }},
 	{"duplicate", func(r *reader, at place, t *tool) { t.duplicates = r.duplicates(at) }},
 	{"not_applied", func(r *reader, at place, t *tool) {
-		t.refusals = append(t.refusals, r.rules(at, func(c *rule) { c.final = false })...)
+		t.refusals = append(r.rules(at, func(c *rule) { c.final = false }), t.refusals...)
 	}},
 	{"definitive", func(r *reader, at place, t *tool) {
-		t.refusals = append(t.refusals, r.rules(at, func(c *rule) { c.final = true })...)
+		t.refusals = append(r.rules(at, func(c *rule) { c.final = true }), t.refusals...)
 	}},
-	{"failed", func(r *reader, at place, t *tool) { t.refusals = append(t.refusals, r.rules(at, nil)...) }},
+	{"failed", func(r *reader, at place, t *tool) { t.refusals = append(r.rules(at, nil), t.refusals...) }},
 	{"items", func(r *reader, at place, t *tool) {
 		t.items = &items{}
 		before := len(r.found)
