@@ -21,6 +21,7 @@ func (d *decoder) checkConfig(root place, config *Config) {
 				"write auth.tokens or auth.jwt, or listen on 127.0.0.1")
 		}
 	}
+	d.describedTools(root, config)
 	d.checkReaders(config)
 	if defaults, ok := d.written(root, "defaults"); ok {
 		d.checkTerms(defaults, config.Defaults.Terms, Terms{}, nil)

@@ -44,6 +44,8 @@ type Config struct {
 
 	// lookers are tools that look-ups use, whose names say that they read.
 	lookers map[deed.Tool]bool
+	// described is what connectors say of their tools.
+	described map[deed.Tool][]byte
 }
 
 // Terms are the settings that defaults hold for all tools and that one tool
@@ -168,6 +170,6 @@ func defaultConfig() *Config {
 		Listen: "127.0.0.1:7391", Tenant: "default", Actor: "local",
 		Upstreams: map[string]Upstream{}, HTTP: map[string]HTTPUpstream{}, Budgets: map[string]deed.Budget{},
 		Connectors: map[string]Connector{}, Confirmations: map[string]Confirmation{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
-		lookers: map[deed.Tool]bool{},
+		lookers: map[deed.Tool]bool{}, described: map[deed.Tool][]byte{},
 	}
 }

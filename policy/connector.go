@@ -63,6 +63,9 @@ func (d *decoder) connectors(at place, config *Config) {
 		if len(d.found) == before && connector.Kind == "" {
 			d.refuse(e.value, "describes nothing", "write http: or mail:, and the description or the name of a file that holds it")
 		}
+		if len(d.found) == before {
+			d.describe(e, connector)
+		}
 		config.Connectors[e.name] = connector
 	}
 }

@@ -39,9 +39,8 @@ type decoder struct {
 	found []Problem
 	// config is what has been read so far: blocks are read in the order of their
 	// table, and later ones look up what earlier ones declared.
-	config *Config
-	// catalogue finds what is known of providers, nil for nothing.
-	catalogue func(name string) ([]byte, bool)
+	config  *Config
+	options Options
 	// readers are the tools that look-ups use, judged when all are read.
 	readers []looking
 }

@@ -126,6 +126,9 @@ func (d *decoder) tools(at place, config *Config) {
 		}
 		terms := config.termsOf(deed.Tool(e.name).Upstream())
 		tool := Tool{Terms: terms, Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}
+		if source, ok := config.described[deed.Tool(e.name)]; ok {
+			d.inherit(described(deed.Tool(e.name)), source, &tool)
+		}
 		block(d, e.value, toolKeys(), &tool)
 		d.checkTool(e, tool, terms)
 		d.checkLookups(e, &tool, config, deed.Tool(e.name).Upstream())

@@ -32,6 +32,11 @@ type Options struct {
 	// Catalogue finds what is known of a provider's operation, such as
 	// "stripe/refund": the block of a tool's entry as YAML.
 	Catalogue func(name string) ([]byte, bool)
+	// Describe reads a connector's description and returns, for each of its tools,
+	// what that says of guarding: the block of a tool's entry as YAML, which holds
+	// as if it had been written, below the keys of an entry that was. Its error
+	// says where the description is wrong. Nil leaves connectors unread.
+	Describe func(connector Connector) (map[string][]byte, error)
 }
 
 // LoadWith is [Load] with more than variables.
@@ -60,7 +65,7 @@ func ParseWith(name string, data []byte, options Options) (*Config, error) {
 		return nil, fmt.Errorf("finding the folder of %s: %w", name, err)
 	}
 	config := defaultConfig()
-	d := &decoder{file: name, env: env, config: config, catalogue: options.Catalogue}
+	d := &decoder{file: name, env: env, config: config, options: options}
 	config.File, config.Folder = name, folder
 	if root, ok := d.document(data); ok {
 		file := fileReader{config: config}

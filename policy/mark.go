@@ -32,13 +32,16 @@ type ClientID struct {
 }
 
 // ProviderKey says how a key of its own is presented to the provider. One of
-// Header, Into and Meta is set.
+// Header, Into, Meta and Request is set.
 type ProviderKey struct {
 	// Header is a header of the request, Into a pointer into the arguments, Meta
 	// a member of _meta.
 	Header string
 	Into   string
 	Meta   string
+	// Request is a place in the request that a connector makes, which carries the
+	// key there by itself: of its body, query or GraphQL variables.
+	Request string
 	// Retention is how long the provider remembers a key, less Margin.
 	Retention time.Duration
 	Margin    time.Duration
@@ -96,7 +99,10 @@ func clientIDKeys() []key[ClientID] {
 	return []key[ClientID]{
 		{name: "into", read: func(d *decoder, at place, c *ClientID) { c.Into, _ = d.pointer(at) }},
 		{name: "alphabet", initial: "uuid4", read: func(d *decoder, at place, c *ClientID) {
-			word(d, at, &c.shape.alphabet, alphabetUUID4, alphabetBase32Hex, alphabetDNS1123, alphabetHex)
+			word(d, at, &c.shape.alphabet, alphabetUUID4, alphabetBase32Hex, alphabetDNS1123, alphabetHex, alphabetAlnum, alphabetASCII)
+		}},
+		{name: "format", read: func(d *decoder, at place, c *ClientID) {
+			word(d, at, &c.shape.alphabet, alphabetUUID4, alphabetBase32Hex, alphabetDNS1123, alphabetHex, alphabetAlnum, alphabetASCII)
 		}},
 		{name: "max", initial: "255", read: func(d *decoder, at place, c *ClientID) { d.longest(at, &c.shape.max) }},
 	}
@@ -116,12 +122,22 @@ func (d *decoder) clientID(at place, into **ClientID) {
 }
 
 func providerKeyKeys() []key[ProviderKey] {
+	carried := func(name string) key[ProviderKey] {
+		return key[ProviderKey]{name: name, read: func(d *decoder, at place, p *ProviderKey) {
+			text, ok := d.text(at)
+			if ok && p.Request != "" {
+				d.refuse(at, "is another place for the key", "keep one of body, query and graphql")
+			}
+			p.Request = name + " " + text
+		}}
+	}
 	return []key[ProviderKey]{
 		{name: "header", read: func(d *decoder, at place, p *ProviderKey) { d.keyHeader(at, &p.Header) }},
 		{name: "into", read: func(d *decoder, at place, p *ProviderKey) { p.Into, _ = d.pointer(at) }},
 		{name: "meta", read: func(d *decoder, at place, p *ProviderKey) { p.Meta, _ = d.text(at) }},
+		carried("body"), carried("query"), carried("graphql"),
 		{name: "alphabet", initial: "uuid4", read: func(d *decoder, at place, p *ProviderKey) {
-			word(d, at, &p.shape.alphabet, alphabetUUID4, alphabetBase32Hex, alphabetHex, alphabetAlnum)
+			word(d, at, &p.shape.alphabet, alphabetUUID4, alphabetBase32Hex, alphabetDNS1123, alphabetHex, alphabetAlnum, alphabetASCII)
 		}},
 		{name: "max", initial: "255", read: func(d *decoder, at place, p *ProviderKey) { d.longest(at, &p.shape.max) }},
 		{name: "retention", read: func(d *decoder, at place, p *ProviderKey) { d.duration(at, &p.Retention) }},
@@ -144,14 +160,17 @@ func (d *decoder) keyHeader(at place, into *string) {
 
 func (d *decoder) providerKey(at place, into **ProviderKey) {
 	before := len(d.found)
-	p := ProviderKey{Margin: 10 * time.Minute, shape: shape{alphabetUUID4, 255}}
+	p := ProviderKey{shape: shape{alphabetUUID4, 255}}
 	block(d, at, providerKeyKeys(), &p)
 	*into = &p
 	if len(d.found) > before {
 		return
 	}
+	if p.Margin == 0 {
+		p.Margin = min(10*time.Minute, p.Retention/4)
+	}
 	places := 0
-	for _, text := range []string{p.Header, p.Into, p.Meta} {
+	for _, text := range []string{p.Header, p.Into, p.Meta, p.Request} {
 		places += min(1, len(text))
 	}
 	switch {

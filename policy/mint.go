@@ -18,6 +18,7 @@ const (
 	alphabetBase32Hex alphabet = "base32hex"
 	alphabetDNS1123   alphabet = "dns1123"
 	alphabetAlnum     alphabet = "alnum"
+	alphabetASCII     alphabet = "ascii"
 )
 
 // shape is an alphabet and the greatest length.
@@ -50,7 +51,7 @@ func (s shape) mint(random [32]byte) string {
 	switch s.alphabet {
 	case alphabetHex:
 		return hex.EncodeToString(random[:])[:min(s.max, 40)]
-	case alphabetBase32Hex, alphabetAlnum:
+	case alphabetBase32Hex, alphabetAlnum, alphabetASCII:
 		return base32Hex(random)[:min(s.max, 32)]
 	case alphabetDNS1123:
 		// A label of DNS may not be taken for a number by old software.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/deed-run/deed"
 )
@@ -71,6 +72,10 @@ func (t Tool) planted() []string {
 // checkFound refuses a look-up that does not look for what the tool planted.
 func (d *decoder) checkFound(at place, p *Probe, tool Tool) {
 	planted := tool.planted()
+	gate := tool.Lease + tool.MaxProcessing + p.Lag
+	if p.GiveUp == 0 {
+		p.GiveUp = max(time.Hour, 2*gate)
+	}
 	searched := false
 	for _, s := range p.args.all() {
 		if !slices.Contains(markNames(), s.name) {
@@ -106,8 +111,8 @@ func (d *decoder) checkFound(at place, p *Probe, tool Tool) {
 	case !searched && p.next == nil && len(p.own) > 0:
 		d.refuse(at, "reads a list that may end before the effect: args look for no mark, and there are no pages",
 			"write {"+p.own[0]+"} in args, or pages: {next: ..., arg: ...}")
-	case tool.MaxProcessing > 0 && p.GiveUp <= tool.Lease+tool.MaxProcessing+p.Lag:
-		d.refuse(d.first(at, "give_up", "lag"), fmt.Sprintf("give_up %s ends before absence can count, after lease, max_processing and lag, %s", short(p.GiveUp), short(tool.Lease+tool.MaxProcessing+p.Lag)),
+	case tool.MaxProcessing > 0 && p.GiveUp <= gate:
+		d.refuse(d.first(at, "give_up", "lag"), fmt.Sprintf("give_up %s ends before absence can count, after lease, max_processing and lag, %s", short(p.GiveUp), short(gate)),
 			"write a longer give_up")
 	}
 }

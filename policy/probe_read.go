@@ -85,7 +85,7 @@ func (d *decoder) reader(at place, into *deed.Tool) {
 
 func (d *decoder) reconcile(at place, into **Probe) {
 	before := len(d.found)
-	p := Probe{Lag: 30 * time.Second, GiveUp: time.Hour}
+	p := Probe{Lag: 30 * time.Second}
 	block(d, at, reconcileKeys(), &p)
 	if p.id == nil {
 		p.id, _ = compileExpression("item.id", []string{varItem})

@@ -3,6 +3,7 @@
 package policy_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -69,5 +70,38 @@ func TestWhatTheCatalogueCannotGive(t *testing.T) {
 		if _, err := withCatalogue("tools: {pay/refund: {provider: " + name + "}}"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s:\n%v\nwant\n%s", name, err, want)
 		}
+	}
+}
+
+func TestToolsOfAConnectorAreGuardedAsItsDescriptionSays(t *testing.T) {
+	describe := func(c policy.Connector) (map[string][]byte, error) {
+		if !strings.Contains(string(c.Source), "base_url") {
+			return nil, errors.New("deed.yaml:1:30: base_url: is missing")
+		}
+		return map[string][]byte{
+			"refund": []byte("effect: non_idempotent\nprovider_key: {body: /key, retention: 24h}\nmatter: [/charge]\nmarker: {into: /m}\n" +
+				"reconcile: {tool: billing/head_refund, args: {q: \"{marker}\", c: \"{/charge}\"}, found: \"result.l.filter(i, i.t == marker)\"}\n"),
+			"payout":      []byte("effect: idempotent\n"),
+			"head_refund": []byte("effect: read_only\n"),
+		}, nil
+	}
+	read := func(text string) (*policy.Config, error) {
+		return policy.ParseWith("deed.yaml", []byte(text), policy.Options{Describe: describe})
+	}
+	config, err := read("connectors: {billing: {http: {base_url: \"https://api.example\"}}}\ntools: {billing/refund: {matter: [/order]}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies := config.Policy()
+	refund, payout := policies.Rule("billing/refund", deed.ToolFacts{}), policies.Rule("billing/payout", deed.ToolFacts{})
+	if refund.ProviderKey == nil || refund.Matter[0] != "/order" || refund.Planting == nil || refund.GiveUp != time.Hour || payout.Effect != deed.EffectIdempotent {
+		t.Errorf("refund %+v\npayout %+v", refund, payout)
+	}
+	if got := policies.Rule("billing/head_refund", deed.ToolFacts{}).Effect; got != deed.EffectReadOnly {
+		t.Errorf("what looks up is %s", got)
+	}
+	_, err = read("connectors: {billing: {http: {url: x}}}")
+	if err == nil || !strings.Contains(err.Error(), "deed.yaml:1:14: connectors.billing: its description is refused: deed.yaml:1:30: base_url: is missing") {
+		t.Errorf("a description that is wrong: %v", err)
 	}
 }

@@ -135,7 +135,7 @@ func findingSources(tool Tool) []string {
 		add("client_id %q %v", c.Into, c.shape)
 	}
 	if p := tool.ProviderKey; p != nil {
-		add("provider_key %q %q %q %v %s %s", p.Header, p.Into, p.Meta, p.shape, p.Retention, p.Margin)
+		add("provider_key %q %q %q %q %v %s %s", p.Header, p.Into, p.Meta, p.Request, p.shape, p.Retention, p.Margin)
 	}
 	if tool.MaxProcessing > 0 {
 		add("max_processing %s", tool.MaxProcessing)

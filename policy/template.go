@@ -12,9 +12,9 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// spot matches what may stand for a value: {marker}, {args./order_id}. Other
-// braces are text.
-var spot = regexp.MustCompile(`\{([a-z_]+)(\.[^{}\s]*)?\}`)
+// spot matches what may stand for a value: {marker}, {args./order_id}, which
+// is {/order_id} for short. Other braces are text.
+var spot = regexp.MustCompile(`\{(?:([a-z_]+)(\.[^{}\s]*)?|(/[^{}\s]*))\}`)
 
 // template is a JSON value with places for values. A text that is one place
 // takes the value as it is; within a longer text it becomes text.
@@ -83,10 +83,17 @@ func (d *decoder) textTemplate(at place, text string, names []string) *template 
 	t := &template{kind: templateText, source: text}
 	end := 0
 	for _, m := range spot.FindAllStringSubmatchIndex(text, -1) {
-		s := spotted{name: text[m[2]:m[3]]}
-		key := s.name
-		if m[4] >= 0 {
-			s.pointer, key = text[m[4]+1:m[5]], s.name+"."
+		var s spotted
+		var key string
+		switch {
+		case m[6] >= 0:
+			s, key = spotted{varArgs, text[m[6]:m[7]]}, varArgs+"."
+		case m[4] >= 0:
+			s = spotted{text[m[2]:m[3]], text[m[4]+1 : m[5]]}
+			key = s.name + "."
+		default:
+			s.name = text[m[2]:m[3]]
+			key = s.name
 		}
 		if !slices.Contains(names, key) {
 			d.unknownPlace(at, text[m[0]:m[1]], names)
