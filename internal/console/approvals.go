@@ -17,13 +17,14 @@ const shownApprovals = 50
 // proposal is one line of the inbox. It loads no payload.
 type proposal struct {
 	row
-	Risk  Risk
-	Why   string
-	Asked time.Time
-	By    deed.Actor
-	Ends  time.Time
-	Left  string
-	Soon  bool
+	Risk Risk
+	// Because says why the risk is what it is.
+	Because string
+	Asked   time.Time
+	By      deed.Actor
+	Ends    time.Time
+	Left    string
+	Soon    bool
 	// Have of Need consents are there.
 	Have, Need int
 	Digest     deed.Digest
@@ -35,7 +36,7 @@ type proposal struct {
 
 func (v *visit) proposalOf(op *deed.Operation) proposal {
 	p := proposal{row: rowOf(op, v.now), Asked: op.ProposedAt, By: op.Actor, Ends: lapses(op), Need: 1}
-	p.Risk, p.Why = v.console.Risk(op)
+	p.Risk, p.Because = v.console.Risk(op)
 	if a := op.Approval; a != nil {
 		p.Digest, p.Have, p.Need = a.Digest, len(a.Votes), max(1, a.Quorum)
 		if a.AskedBy != "" {

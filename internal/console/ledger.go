@@ -25,24 +25,25 @@ type row struct {
 	Tool   deed.Tool
 	Actor  deed.Actor
 	Status deed.Status
-	Reason deed.Reason
-	Key    string
-	About  string
-	Flags  string
-	At     time.Time
-	Tries  int
+	// Why is the reason in words, where it says more than the status.
+	Why   string
+	Key   string
+	About string
+	Flags string
+	At    time.Time
+	Tries int
 }
 
 func rowOf(op *deed.Operation, now time.Time) row {
 	r := row{
-		ID: op.ID, Tool: op.Tool, Actor: op.Actor, Status: op.EffectiveStatus(now), Reason: op.Reason, Key: keyOf(op),
+		ID: op.ID, Tool: op.Tool, Actor: op.Actor, Status: op.EffectiveStatus(now), Why: reasonWords(op), Key: keyOf(op),
 		At: op.CreatedAt, Tries: op.AttemptNumber(),
 	}
 	if receipt := op.Receipt(); receipt != nil {
 		r.About = receipt.RemoteID
 	}
 	if r.About == "" {
-		r.About = string(op.Matter)
+		r.About = matterWords(op.Matter)
 	}
 	switch {
 	case op.Diverged:

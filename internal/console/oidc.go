@@ -72,7 +72,7 @@ func (o *OIDC) check() error {
 	case o.Issuer == "", o.ClientID == "", o.RedirectURL == "":
 		return errors.New("issuer, client id and redirect URL are all needed")
 	case o.Rights == nil:
-		return errors.New("Rights is not set: nobody would have any")
+		return errors.New("no Rights are set: nobody would have any")
 	case o.Tenant == "" && o.TenantClaim == "":
 		return errors.New("neither Tenant nor TenantClaim is set: nobody would have one")
 	}

@@ -154,6 +154,9 @@ func (p operationPage) Facts() [][2]string {
 	return list
 }
 
+// Subject is the matter in words.
+func (p operationPage) Subject() string { return matterWords(p.Matter) }
+
 // Twice is the link to the comparison with the operation before or after it.
 func (p operationPage) Twice() string {
 	switch {

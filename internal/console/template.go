@@ -107,6 +107,7 @@ func (c *Console) functions() template.FuncMap {
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"clock":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" },
 		"ago":     func(t time.Time) string { return ago(c.Clock.Now(), t) },
+		"past":    func(t time.Time) bool { return !c.Clock.Now().Before(t) },
 		"short":   short,
 		"isZero":  func(t time.Time) bool { return t.IsZero() },
 		"words":   statusWords,

@@ -3,7 +3,9 @@
 package console
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -165,4 +167,32 @@ func by(op *deed.Operation, text string) string {
 		text = " " + text
 	}
 	return "Decided by " + op.DecidedBy + "." + text
+}
+
+// reasonWords is the reason of a status, where it says more than the status.
+func reasonWords(op *deed.Operation) string {
+	switch op.Reason {
+	case deed.ReasonPending, deed.ReasonCancelled, deed.ReasonNeverRan, deed.ReasonAwaitingInput:
+		return ""
+	}
+	return strings.ReplaceAll(string(op.Reason), "_", " ")
+}
+
+// matterWords is the business subject of an effect without its brackets.
+func matterWords(m deed.Matter) string {
+	var values []any
+	decoder := json.NewDecoder(strings.NewReader(string(m)))
+	decoder.UseNumber()
+	if m == "" || decoder.Decode(&values) != nil {
+		return string(m)
+	}
+	words := make([]string, len(values))
+	for i, value := range values {
+		word, plain := value.(string)
+		if !plain {
+			word = text(value)
+		}
+		words[i] = word
+	}
+	return strings.Join(words, ", ")
 }
