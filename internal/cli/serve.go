@@ -56,6 +56,9 @@ func (a *app) serve(ctx context.Context, o daemon.Options) error {
 		return err
 	}
 	a.note("listening on http://" + d.Address())
+	if token := d.Bootstrap(); token != "" {
+		a.note("no auth is configured: the console at http://" + d.Address() + "/ only shows; to decide there, sign in with " + token)
+	}
 	a.note(about.text)
 	var failed error
 	select {

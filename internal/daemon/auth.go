@@ -3,41 +3,105 @@
 package daemon
 
 import (
+	"crypto"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
+	"os"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/server"
 	"github.com/deed-run/deed/policy"
 )
 
 var errUnauthenticated = errors.New("no valid bearer token")
 
-// authenticator finds the principal of a request by its bearer token (RFC 6750
-// section 2.1). Tokens are kept as hashes, so the lookup tells nothing about
-// the tokens themselves.
-func authenticator(tokens []policy.Token) func(*http.Request) (deed.Principal, error) {
-	known := map[string]deed.Principal{}
-	for _, t := range tokens {
+// tokens finds the principal of a bearer token. Tokens are kept as hashes, so
+// the lookup tells nothing about the tokens themselves.
+type tokens map[string]deed.Principal
+
+func tokensOf(list []policy.Token) tokens {
+	known := tokens{}
+	for _, t := range list {
 		known[t.SHA256] = deed.Principal{Tenant: t.Tenant, Actor: t.Actor, Rights: t.Rights}
 	}
+	return known
+}
+
+func (t tokens) find(token string) (deed.Principal, bool) {
+	sum := sha256.Sum256([]byte(token))
+	who, known := t[hex.EncodeToString(sum[:])]
+	return who, known
+}
+
+// authenticator finds the principal of a request by its bearer token (RFC 6750
+// section 2.1), nil when nobody needs one.
+func authenticator(auth policy.Auth, clock deed.Clock) (server.Authenticator, error) {
+	var ways []server.Authenticator
+	if len(auth.Tokens) > 0 {
+		known := tokensOf(auth.Tokens)
+		ways = append(ways, func(r *http.Request) (deed.Principal, bool) {
+			token, ok := server.Bearer(r)
+			if !ok {
+				return deed.Principal{}, false
+			}
+			return known.find(token)
+		})
+	}
+	if auth.JWT != nil {
+		way, err := jwtAuthenticator(*auth.JWT, clock)
+		if err != nil {
+			return nil, err
+		}
+		ways = append(ways, way)
+	}
+	if len(ways) == 0 {
+		return nil, nil
+	}
+	return server.AnyOf(ways...), nil
+}
+
+// jwtAuthenticator verifies JSON Web Tokens with the keys of an address or of a
+// file, which is read now.
+func jwtAuthenticator(j policy.JWT, clock deed.Clock) (server.Authenticator, error) {
+	var keys oidc.KeySet
+	if j.JWKSFile != "" {
+		doc, err := os.ReadFile(j.JWKSFile)
+		if err != nil {
+			return nil, &ConfigError{fmt.Errorf("auth.jwt.jwks: %w; nothing was started; name the file of a JWK set", err)}
+		}
+		var set jose.JSONWebKeySet
+		if err := json.Unmarshal(doc, &set); err != nil || len(set.Keys) == 0 {
+			return nil, &ConfigError{fmt.Errorf("auth.jwt.jwks: %s holds no JWK set (RFC 7517): %v; nothing was started", j.JWKSFile, err)}
+		}
+		fixed := &oidc.StaticKeySet{}
+		for _, key := range set.Keys {
+			if public := key.Public(); public.Valid() {
+				fixed.PublicKeys = append(fixed.PublicKeys, crypto.PublicKey(public.Key))
+			}
+		}
+		keys = fixed
+	} else {
+		keys = server.RemoteKeys(j.JWKS.Text)
+	}
+	return server.Tokens(server.TokenOptions{
+		Issuer: j.Issuer, Audience: j.Audience, Keys: keys, TenantClaim: j.TenantClaim, ActorClaim: j.ActorClaim, Tenant: j.Tenant,
+		RightsClaim: j.RightsClaim, Rights: j.Rights, Algorithms: j.Algorithms, Clock: clock,
+	})
+}
+
+// erring makes an Authenticator one of package mcpgate.
+func erring(authenticate server.Authenticator) func(*http.Request) (deed.Principal, error) {
 	return func(r *http.Request) (deed.Principal, error) {
-		headers := r.Header.Values("Authorization")
-		if len(headers) != 1 {
-			return deed.Principal{}, errUnauthenticated
-		}
-		scheme, token, found := strings.Cut(headers[0], " ")
-		token = strings.TrimSpace(token)
-		if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
-			return deed.Principal{}, errUnauthenticated
-		}
-		sum := sha256.Sum256([]byte(token))
-		who, ok := known[hex.EncodeToString(sum[:])]
-		if !ok {
+		who, known := authenticate(r)
+		if !known {
 			return deed.Principal{}, errUnauthenticated
 		}
 		return who, nil
@@ -45,8 +109,8 @@ func authenticator(tokens []policy.Token) func(*http.Request) (deed.Principal, e
 }
 
 // onlyLocal refuses to serve other machines without knowing who asks.
-func onlyLocal(address string, tokens []policy.Token) error {
-	if len(tokens) > 0 {
+func onlyLocal(address string, auth policy.Auth) error {
+	if len(auth.Tokens) > 0 || auth.JWT != nil {
 		return nil
 	}
 	host, _, err := net.SplitHostPort(address)
@@ -56,5 +120,5 @@ func onlyLocal(address string, tokens []policy.Token) error {
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("listen %s: other machines can reach it and no auth.tokens are configured; nothing was started; add tokens, or listen on 127.0.0.1", address)
+	return fmt.Errorf("listen %s: other machines can reach it and neither auth.tokens nor auth.jwt are configured; nothing was started; add one of them, or listen on 127.0.0.1", address)
 }

@@ -17,7 +17,11 @@ import (
 func TestBearerTokens(t *testing.T) {
 	sum := sha256.Sum256([]byte("s3cret"))
 	who := deed.Principal{Tenant: "acme", Actor: "agent", Rights: []deed.Right{deed.RightCall}}
-	find := authenticator([]policy.Token{{SHA256: hex.EncodeToString(sum[:]), Tenant: who.Tenant, Actor: who.Actor, Rights: who.Rights}})
+	known, err := authenticator(policy.Auth{Tokens: []policy.Token{{SHA256: hex.EncodeToString(sum[:]), Tenant: who.Tenant, Actor: who.Actor, Rights: who.Rights}}}, deed.SystemClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := erring(known)
 	for _, c := range []struct {
 		name    string
 		headers []string
@@ -54,11 +58,11 @@ func TestOnlyThisMachineWithoutTokens(t *testing.T) {
 		"127.0.0.1:0": true, "[::1]:7391": true, "localhost:7391": true, "127.9.9.9:1": true,
 		"0.0.0.0:7391": false, ":7391": false, "[::]:7391": false, "192.0.2.1:7391": false, "example.com:80": false, "nonsense": false,
 	} {
-		if err := onlyLocal(address, nil); (err == nil) != allowed {
+		if err := onlyLocal(address, policy.Auth{}); (err == nil) != allowed {
 			t.Errorf("%s without tokens: %v", address, err)
 		}
 	}
-	if err := onlyLocal("0.0.0.0:7391", []policy.Token{{}}); err != nil {
+	if err := onlyLocal("0.0.0.0:7391", policy.Auth{Tokens: []policy.Token{{}}}); err != nil {
 		t.Errorf("with tokens: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/httpgate"
+	"github.com/deed-run/deed/internal/console"
 	"github.com/deed-run/deed/mcpgate"
 	"github.com/deed-run/deed/policy"
 	"github.com/deed-run/deed/telemetry"
@@ -71,6 +72,8 @@ type Core struct {
 	newer sync.Once
 	// approved wakes the runner.
 	approved chan struct{}
+	tally    *console.Tally
+	notices  *notices
 	// looks are what Open began and does not wait for.
 	looks sync.WaitGroup
 }
@@ -95,7 +98,7 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{Config: o.Config, Ledger: ledger, Policy: routed(o.Config.Policy(), routes), routes: routes, Clock: clock, place: o.Ledger, log: o.Log, approved: make(chan struct{}, 1)}
+	c := &Core{Config: o.Config, Ledger: ledger, Policy: routed(o.Config.Policy(), routes), routes: routes, Clock: clock, place: o.Ledger, log: o.Log, approved: make(chan struct{}, 1), tally: console.NewTally(clock)}
 	if o.Transport != "" {
 		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
 	}
@@ -126,6 +129,9 @@ func (c *Core) tellNewer(ctx context.Context) {
 
 func (c *Core) wire(ctx context.Context, o Options) error {
 	observer := c.observe(ctx, o)
+	if o.Transport != "" {
+		c.notices = openNotices(c)
+	}
 	store, err := crashing(telemetry.Measured(c.Ledger, observer), o.getenv)
 	if err != nil {
 		return err
@@ -163,7 +169,11 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 }
 
 // hear is told of every event that this process records.
-func (c *Core) hear(_ context.Context, event deed.Event) {
+func (c *Core) hear(ctx context.Context, event deed.Event) {
+	c.tally.Recorded(ctx, event)
+	if c.notices != nil {
+		c.notices.hear(event)
+	}
 	if event.Name == deed.EventApproved && event.To == deed.StatusAuthorized {
 		select {
 		case c.approved <- struct{}{}:
@@ -186,6 +196,7 @@ func (c *Core) Upstream(name string) (mcpgate.Upstream, bool) {
 func (c *Core) Close(ctx context.Context) error {
 	err := errors.Join(c.gate.Close(ctx), c.calls.Close(), c.Runtime.Close(ctx))
 	c.looks.Wait()
+	c.notices.close(ctx)
 	err = errors.Join(err, c.Ledger.Close(), c.flush(ctx))
 	if err != nil {
 		return fmt.Errorf("stopping: %w", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/console"
 	"github.com/deed-run/deed/internal/server"
 	"github.com/deed-run/deed/mcpgate"
 )
@@ -21,6 +22,10 @@ type Daemon struct {
 	core    *Core
 	handler *mcpgate.Handler
 	doors   *doors
+	pages   *console.Console
+	// bootstrap is the token by which somebody at this machine decides in the
+	// console when nobody can sign in; empty where people can.
+	bootstrap string
 	clockwork
 	server   *http.Server
 	listener net.Listener
@@ -31,29 +36,34 @@ type Daemon struct {
 
 // New opens the ledger and wires everything; nothing listens yet.
 func New(ctx context.Context, o Options) (*Daemon, error) {
-	if err := onlyLocal(o.Config.Listen, o.Config.Auth.Tokens); err != nil {
+	if err := onlyLocal(o.Config.Listen, o.Config.Auth); err != nil {
 		return nil, &ConfigError{err}
 	}
-	if len(o.Config.Upstreams)+len(o.Config.HTTP) == 0 {
-		return nil, &ConfigError{fmt.Errorf("%s has neither upstreams nor http; nothing was started; add one", o.Config.File)}
+	if len(o.Config.Upstreams)+len(o.Config.HTTP)+len(o.Config.Connectors) == 0 {
+		return nil, &ConfigError{fmt.Errorf("%s has neither upstreams nor http nor connectors; nothing was started; add one", o.Config.File)}
+	}
+	known, err := authenticator(o.Config.Auth, deed.SystemClock{})
+	if err != nil {
+		return nil, err
 	}
 	core, err := Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	options := mcpgate.HTTPOptions{Upstreams: core.upstreams, Guard: core.gate, Clock: core.Clock}
-	if tokens := o.Config.Auth.Tokens; len(tokens) > 0 {
-		options.Principal = authenticator(tokens)
+	auth := known
+	if known != nil {
+		options.Principal = erring(known)
 	} else {
 		options.Local = deed.Principal{
 			Tenant: o.Config.Tenant, Actor: o.Config.Actor, Rights: []deed.Right{deed.RightCall, deed.RightRead},
 		}
+		auth = func(*http.Request) (deed.Principal, bool) { return options.Local, true }
 	}
 	handler, err := mcpgate.NewHandler(options)
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
-	auth := authenticate(options)
 	v1, err := server.New(server.Options{
 		Runtime: core.Runtime, Auth: auth, Tools: core.calls, Run: core.RunStored, Budgets: budgetsOf(core.Config), Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build,
 	})
@@ -65,28 +75,23 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
 	probe := &health{store: core.Ledger, clock: core.Clock}
+	pages, bootstrap, err := openConsole(core, known != nil, probe)
+	if err != nil {
+		return nil, errors.Join(err, doors.close(ctx), core.Close(ctx))
+	}
 	mux := http.NewServeMux()
+	mux.Handle("/", pages)
+	mux.Handle("/confirmations/{name}", named(confirmations(core)))
 	mux.Handle("/mcp/{upstream}", handler)
-	mux.Handle("/http/{name}/{path...}", doors)
+	mux.Handle("/http/{name}/{path...}", named(doors.handlers))
 	mux.Handle("/v1/", v1)
 	mux.Handle("/openapi.json", v1)
 	mux.HandleFunc("GET /healthz", probe.live)
 	mux.HandleFunc("GET /readyz", probe.ready)
 	return &Daemon{
-		core: core, handler: handler, doors: doors, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
+		core: core, handler: handler, doors: doors, pages: pages, bootstrap: bootstrap, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
 		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
 	}, nil
-}
-
-// authenticate finds the caller of /v1 as that of /mcp is found.
-func authenticate(o mcpgate.HTTPOptions) server.Authenticator {
-	if o.Principal == nil {
-		return func(*http.Request) (deed.Principal, bool) { return o.Local, true }
-	}
-	return func(r *http.Request) (deed.Principal, bool) {
-		who, err := o.Principal(r)
-		return who, err == nil
-	}
 }
 
 // ConfigError says that the configuration cannot be served as it is.
@@ -118,6 +123,10 @@ func (d *Daemon) Start(ctx context.Context) error {
 // Address is where the daemon listens, once it was started.
 func (d *Daemon) Address() string { return d.listener.Addr().String() }
 
+// Bootstrap is the token with which whoever started the daemon signs in to the
+// console where nobody else can; empty where people have tokens of their own.
+func (d *Daemon) Bootstrap() string { return d.bootstrap }
+
 // Failed tells when the daemon stopped serving by itself.
 func (d *Daemon) Failed() <-chan error { return d.failed }
 
@@ -126,6 +135,7 @@ func (d *Daemon) Failed() <-chan error { return d.failed }
 func (d *Daemon) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.drain)
 	defer cancel()
+	d.pages.Close()
 	err := d.server.Shutdown(ctx)
 	if err != nil {
 		// Clients that hold a stream open are cut off; their calls go on below.

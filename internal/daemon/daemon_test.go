@@ -164,8 +164,8 @@ func TestDaemonRefusesToStart(t *testing.T) {
 		change func(*policy.Config)
 		want   string
 	}{
-		{"on an open address without tokens", func(c *policy.Config) { c.Listen = "0.0.0.0:0" }, "no auth.tokens are configured; nothing was started"},
-		{"without upstreams", func(c *policy.Config) { c.Upstreams = nil }, "has neither upstreams nor http; nothing was started"},
+		{"on an open address without tokens", func(c *policy.Config) { c.Listen = "0.0.0.0:0" }, "neither auth.tokens nor auth.jwt are configured; nothing was started"},
+		{"without upstreams", func(c *policy.Config) { c.Upstreams = nil }, "has neither upstreams nor http nor connectors; nothing was started"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := configuration(t, t.TempDir(), nil)

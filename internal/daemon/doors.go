@@ -82,16 +82,6 @@ func openDoors(c *Core, auth server.Authenticator) (*doors, error) {
 	return d, nil
 }
 
-// ServeHTTP hands a request on to the API that its path names.
-func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	handler, known := d.handlers[r.PathValue("name")]
-	if !known {
-		http.Error(w, "no HTTP API of this name is configured: nothing was sent", http.StatusNotFound)
-		return
-	}
-	handler.ServeHTTP(w, r)
-}
-
 // close waits until every attempt has been settled, or cuts it when ctx ends.
 func (d *doors) close(ctx context.Context) error {
 	errs := make([]error, 0, len(d.gates))

@@ -82,7 +82,7 @@ func TestAProxiedRouteHappensOnceAcrossARestart(t *testing.T) {
 	if status, answer, _ := refund(d.Address(), "", `{"order": 1044}`); status != http.StatusBadRequest {
 		t.Errorf("a request without a key is answered %d %s", status, answer)
 	}
-	if got := get(t, d, "/http/other/x"); !strings.HasPrefix(got, "404 no HTTP API of this name is configured") {
+	if got := get(t, d, "/http/other/x"); !strings.HasPrefix(got, "404 nothing of this name is configured") {
 		t.Errorf("an unknown name is answered %s", got)
 	}
 	if err := d.Stop(t.Context()); err != nil {

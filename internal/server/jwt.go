@@ -37,6 +37,9 @@ type TokenOptions struct {
 	// nothing. Rights, when set, is everybody's instead of a claim.
 	RightsClaim string
 	Rights      []deed.Right
+	// Algorithms are the signatures that count: RS256, ES256 and EdDSA, or some
+	// of them; all by default.
+	Algorithms []string
 	// Clock judges exp; the system's by default.
 	Clock deed.Clock
 }
@@ -72,14 +75,22 @@ func Tokens(o TokenOptions) (Authenticator, error) {
 	if o.RightsClaim == "" {
 		o.RightsClaim = "scope"
 	}
+	if len(o.Algorithms) == 0 {
+		o.Algorithms = signatures
+	}
+	for _, algorithm := range o.Algorithms {
+		if !slices.Contains(signatures, algorithm) {
+			return nil, fmt.Errorf("server: TokenOptions.Algorithms has %q: whoever verifies such a token could make one, or it is unknown", algorithm)
+		}
+	}
 	if o.Clock == nil {
 		o.Clock = deed.SystemClock{}
 	}
 	verifier := oidc.NewVerifier(o.Issuer, o.Keys, &oidc.Config{
-		ClientID: o.Audience, SupportedSigningAlgs: slices.Clone(signatures), Now: o.Clock.Now,
+		ClientID: o.Audience, SupportedSigningAlgs: slices.Clone(o.Algorithms), Now: o.Clock.Now,
 	})
 	return func(r *http.Request) (deed.Principal, bool) {
-		raw, ok := bearer(r)
+		raw, ok := Bearer(r)
 		if !ok {
 			return deed.Principal{}, false
 		}
@@ -96,8 +107,8 @@ func Tokens(o TokenOptions) (Authenticator, error) {
 	}, nil
 }
 
-// bearer is the token of RFC 6750 section 2.1.
-func bearer(r *http.Request) (string, bool) {
+// Bearer returns the token of a request (RFC 6750 section 2.1).
+func Bearer(r *http.Request) (string, bool) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) != 1 {
 		return "", false
