@@ -35,7 +35,10 @@ type Probing struct {
 const EventGaveUp EventName = "gave_up"
 
 // probeLease is for how long a look-up keeps others away.
-const probeLease = probePatience + 15*time.Second
+const probeLease = probePatience + slotPatience + 5*time.Second
+
+// slotPatience bounds how long a leased look-up waits for its turn.
+const slotPatience = 10 * time.Second
 
 // leaseProbe checks that there is something to look up and takes the lease, in
 // one compare-and-set.
@@ -170,6 +173,10 @@ func dueAt(op *Operation, rule Rule, now time.Time) bool {
 type Due struct {
 	Tenant    Tenant
 	Operation OperationID
+	// Slot, when set, is taken for as long as the provider is asked, so that
+	// few are asked at a time while more are read and written in the ledger. It
+	// returns ctx's error when there was none in time.
+	Slot func(ctx context.Context) (release func(), err error)
 }
 
 // tenantLister is a Store that knows its tenants.
@@ -224,7 +231,7 @@ func (rt *Runtime) dueOf(ctx context.Context, tenant Tenant, list []Due, limit i
 			if !dueAt(op, rt.policy.Rule(op.Tool, ToolFacts{}).complete(), now) {
 				continue
 			}
-			list = append(list, Due{op.Tenant, op.ID})
+			list = append(list, Due{Tenant: op.Tenant, Operation: op.ID})
 			// From now on this process watches it.
 			rt.sights.watched(op, op.latestOpen().Number, now)
 			if len(list) == limit {

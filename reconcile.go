@@ -72,7 +72,7 @@ func (rt *Runtime) Reconcile(ctx context.Context, who Principal, id OperationID)
 // unless a look-up is due.
 func (rt *Runtime) ReconcileDue(ctx context.Context, due Due) (Finding, error) {
 	who := Principal{Tenant: due.Tenant, Actor: reconcilerActor, Rights: []Right{RightRead, RightResolve}}
-	return rt.look(ctx, lookup{who: who, tenant: due.Tenant, id: due.Operation})
+	return rt.look(ctx, lookup{who: who, tenant: due.Tenant, id: due.Operation, slot: due.Slot})
 }
 
 // reconcilerActor is named in the events of look-ups that nobody asked for.
@@ -88,6 +88,8 @@ type lookup struct {
 	// again: it follows a find that came too late to count, and looks whatever
 	// has been decided meanwhile.
 	again bool
+	// slot is taken while the provider is asked, nil where that is not bounded.
+	slot func(context.Context) (func(), error)
 
 	inquest Inquest
 	version int64
@@ -109,7 +111,13 @@ func (rt *Runtime) look(ctx context.Context, l lookup) (Finding, error) {
 	if err := rt.leaseProbe(ctx, &l); err != nil {
 		return Finding{}, err
 	}
+	release, err := l.turn(ctx)
+	if err != nil {
+		// The lease runs out by itself; nothing was asked.
+		return Finding{}, fmt.Errorf("%s: %w: %w", l.id, ErrLookedUp, err)
+	}
 	v, err := rt.ask(ctx, l.inquest)
+	release()
 	if err != nil {
 		v = Verdict{Kind: VerdictUndetermined, Strategy: v.Strategy, Evidence: "the look-up failed: " + err.Error()}
 	}
@@ -126,6 +134,16 @@ func (rt *Runtime) look(ctx context.Context, l lookup) (Finding, error) {
 		}
 	}
 	return finding, err
+}
+
+// turn waits until the provider may be asked.
+func (l *lookup) turn(ctx context.Context) (release func(), err error) {
+	if l.slot == nil {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, slotPatience)
+	defer cancel()
+	return l.slot(ctx)
 }
 
 // ask probes, and turns a panic into an error.

@@ -22,7 +22,8 @@ type Runtime interface {
 // Options configure a Worker. Runtime is required.
 type Options struct {
 	Runtime Runtime
-	// InFlight bounds the look-ups under way; 0 means 64.
+	// InFlight bounds how many look-ups ask their provider at a time; 0 means
+	// 64.
 	InFlight int
 	// Every is how often the ledger is asked what is due; 0 means 5 s.
 	Every time.Duration
@@ -40,7 +41,13 @@ type Worker struct {
 	stop context.CancelFunc
 	wake chan struct{}
 	done chan struct{}
+	// slots bounds how many ask a provider.
+	slots chan struct{}
 }
+
+// ahead is how many look-ups are read and written in the ledger for each one
+// that is asking: the provider need not wait for the disk.
+const ahead = 4
 
 // readAhead is how many due operations are taken up by one look at the ledger.
 const readAhead = 10_000
@@ -62,7 +69,7 @@ func Start(opts Options) (*Worker, error) {
 	if opts.Failed == nil {
 		opts.Failed = func(error) {}
 	}
-	w := &Worker{opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	w := &Worker{opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{}), slots: make(chan struct{}, opts.InFlight)}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	go w.loop()
 	return w, nil
@@ -126,7 +133,7 @@ func (w *Worker) round() bool {
 	queue := make(chan deed.Due)
 	var working sync.WaitGroup
 	var moved atomic.Int64
-	for range min(w.opts.InFlight, len(due)) {
+	for range min(ahead*w.opts.InFlight, len(due)) {
 		working.Go(func() {
 			for one := range queue {
 				if w.lookUp(one) {
@@ -148,6 +155,7 @@ func (w *Worker) round() bool {
 
 // lookUp reports whether a look-up was made and recorded.
 func (w *Worker) lookUp(due deed.Due) bool {
+	due.Slot = w.slot
 	_, err := w.opts.Runtime.ReconcileDue(w.ctx, due)
 	var refused *deed.RefusedError
 	switch {
@@ -156,4 +164,14 @@ func (w *Worker) lookUp(due deed.Due) bool {
 	}
 	w.opts.Failed(err)
 	return false
+}
+
+// slot waits for the turn to ask.
+func (w *Worker) slot(ctx context.Context) (func(), error) {
+	select {
+	case w.slots <- struct{}{}:
+		return func() { <-w.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
