@@ -20,8 +20,7 @@ type ListedTool struct {
 // Guarantee is what deed can promise of a tool.
 type Guarantee string
 
-// The tiers of docs/guarantees.md. Nothing in this version declares a provider
-// key or a probe, so the tiers that rest on them are not given out yet.
+// The tiers of docs/guarantees.md.
 const (
 	// GuaranteeRead: nothing is changed, nothing is recorded.
 	GuaranteeRead Guarantee = "read: passes, may repeat"
@@ -95,6 +94,7 @@ func advise(config *Config, policy deed.Policy, tool ListedTool) Advice {
 	if rule.Mutates() {
 		a.Better = append(a.Better, betterKey(tool, rule)...)
 		a.Better = append(a.Better, betterOutcome(entry)...)
+		a.Better = append(a.Better, betterFinding(entry, rule)...)
 	}
 	if rule.Mode == deed.ModeObserve {
 		a.Better = append(a.Better, "mode: enforce, once the recorded decisions are what you want")
@@ -126,6 +126,8 @@ func guarantee(rule deed.Rule) Guarantee {
 		return GuaranteeOneEndState
 	case rule.ProviderKey != nil:
 		return GuaranteeHonoursKey
+	case rule.GiveUp > 0:
+		return GuaranteeProbed
 	}
 	return GuaranteeNeither
 }

@@ -26,8 +26,14 @@ type Explanation struct {
 	// Matter is the canonical list, null when the arguments have none.
 	Matter         json.RawMessage `json:"matter"`
 	PolicyRevision string          `json:"policy_revision"`
-	Approval       string          `json:"approval"`
-	Timeout        string          `json:"timeout"`
+	// Approval is none, required for this call, or not needed for this call.
+	Approval string `json:"approval"`
+	Timeout  string `json:"timeout"`
+	// What follows is absent where nothing is configured.
+	ApprovalRule *ApprovalExplanation  `json:"approval_rule,omitempty"`
+	Budget       *BudgetExplanation    `json:"budget,omitempty"`
+	Planted      []PlantedMark         `json:"planted,omitempty"`
+	Reconcile    *ReconcileExplanation `json:"reconcile,omitempty"`
 }
 
 // KeyExplanation says where the key of a call comes from.
@@ -68,7 +74,7 @@ func Explain(config *Config, tool deed.Tool, arguments []byte) (Explanation, err
 	rule := config.Policy().Rule(tool, deed.ToolFacts{})
 	e := Explanation{
 		Tool: tool, Effect: rule.Effect, Why: rule.Why, Key: explainKey(rule), PolicyRevision: rule.Revision,
-		Approval: "none", Timeout: short(rule.Timeout), Matter: json.RawMessage("null"),
+		Approval: approvalNone, Timeout: short(rule.Timeout), Matter: json.RawMessage("null"),
 	}
 	if owners := config.owners(); len(owners) > 0 && !slices.Contains(owners, tool.Upstream()) {
 		return e, fmt.Errorf("tool %s: upstream %q is not declared in %s; nothing was explained: write UPSTREAM/TOOL", tool, tool.Upstream(), config.File)
@@ -79,6 +85,10 @@ func Explain(config *Config, tool deed.Tool, arguments []byte) (Explanation, err
 	effect, err := withoutKey(arguments, config.ToolSettings(tool).OwnKeyArgument)
 	if err != nil {
 		return refuse(deed.ReasonBadArguments, plain(err))
+	}
+	if _, isRoute := config.route(tool); isRoute {
+		// How a request was spelt is sent and never compared.
+		rule.Fingerprint.Exclude = slices.Concat(rule.Fingerprint.Exclude, []string{"/target", "/raw"})
 	}
 	program, err := canon.CompileWith(canon.Rules(rule.Fingerprint), canonOptions())
 	if err != nil {
@@ -105,6 +115,14 @@ func Explain(config *Config, tool deed.Tool, arguments []byte) (Explanation, err
 		if missing != "" {
 			return refuse(deed.ReasonMissingOperationKey, "the key is derived from "+missing+", which the arguments do not carry")
 		}
+	}
+	entry, _ := config.entry(tool)
+	e.consent(entry, rule, effect, principal)
+	if err := e.finding(entry, rule, effect); err != nil {
+		return refuse(deed.ReasonBadArguments, "no mark can be planted: "+err.Error())
+	}
+	if err := e.money(rule, effect); err != nil {
+		return refuse(deed.ReasonBadArguments, err.Error())
 	}
 	if rule.Deny != nil {
 		if text := rule.Deny(effect, principal); text != "" {
