@@ -50,6 +50,11 @@ func startDovecot(t *testing.T, folder string) (port int) {
 	mails := filepath.Join(folder, "mails")
 	makeFolder(t, mails, keeper)
 	config := filepath.Join(folder, "dovecot.conf")
+	write(t, filepath.Join(folder, "dovecot.log"), "")
+	// What puts mails into mailboxes runs as their keeper.
+	if err := os.Chown(filepath.Join(folder, "dovecot.log"), keeper.uid, keeper.gid); err != nil {
+		t.Fatal(err)
+	}
 	write(t, config, fmt.Sprintf(`
 base_dir = %[1]s/run
 state_dir = %[1]s/state
@@ -80,6 +85,16 @@ service imap-login {
 }
 service anvil {
   chroot =
+}
+service stats {
+  unix_listener stats-writer {
+    mode = 0666
+  }
+}
+service auth {
+  unix_listener auth-userdb {
+    mode = 0666
+  }
 }
 `, folder, mails, keeper.uid, keeper.gid, port))
 	command := exec.Command("/usr/sbin/dovecot", "-F", "-c", config)
@@ -135,9 +150,16 @@ anvil unix - - n - 1 anvil
 scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
 dovecot unix - n n - - pipe
-  flags=DRhu user=nobody:nogroup argv=/usr/lib/dovecot/dovecot-lda -c %s/dovecot.conf -f ${sender} -d ${user}
+  flags=Rhu user=nobody:nogroup argv=/usr/lib/dovecot/dovecot-lda -c %s/dovecot.conf -f ${sender} -d ${user}
 `, o.smtp, folder))
-	t.Cleanup(func() { _ = os.Remove(o.log) })
+	t.Cleanup(func() {
+		if t.Failed() {
+			told, _ := os.ReadFile(o.log)
+			more, _ := os.ReadFile(filepath.Join(folder, "dovecot.log"))
+			t.Logf("%s%s", told, more)
+		}
+		_ = os.Remove(o.log)
+	})
 	control := func(verb string) {
 		if out, err := exec.Command("/usr/sbin/postfix", "-c", config, verb).CombinedOutput(); err != nil {
 			t.Fatalf("postfix %s: %v\n%s", verb, err, out)
