@@ -10,6 +10,9 @@ func betterFinding(entry Tool, rule deed.Rule) []string {
 		return nil
 	}
 	var better []string
+	if p := entry.ProviderKey; p != nil && p.unsent {
+		better = append(better, "its provider_key stands where nothing of this upstream travels ("+p.place()+"), so that it is not presented: write into: or meta: if the server takes it there")
+	}
 	switch {
 	case entry.Reconcile == nil && rule.ProviderKey == nil:
 		better = append(better, "write provider_key if it honours a key of its own, or marker and reconcile if another tool can find what it made: until then a lost answer goes to a person")

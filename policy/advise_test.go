@@ -21,6 +21,9 @@ tools:
   a/destructive_read: {effect: read_only}
   a/runtime: {effect: non_idempotent, key: runtime}
   a/creat_ticket: {effect: non_idempotent}
+  a/keyed: {effect: non_idempotent, key: runtime, provider_key: {meta: key, retention: 24h}}
+  a/unkeyed: {effect: non_idempotent, key: runtime, provider_key: {header: Idempotency-Key, retention: 24h}}
+  a/found: {effect: non_idempotent, key: runtime, marker: {into: /op}, reconcile: {tool: a/find, args: {q: "{marker}"}, found: "result.l.filter(i, i.op == marker)"}}
 `)
 	tools := []policy.ListedTool{
 		{Tool: "a/create_ticket", Arguments: []string{"title", "customer_id"}},
@@ -35,6 +38,9 @@ tools:
 		{Tool: "a/delete_read"},
 		{Tool: "a/destructive_read", Facts: pinned(deed.ToolFacts{DestructiveHint: hint(true)})},
 		{Tool: "a/runtime"},
+		{Tool: "a/keyed"},
+		{Tool: "a/unkeyed"},
+		{Tool: "a/found"},
 	}
 	golden(t, "advice.json", indented(t, policy.Advise(config, tools)))
 }

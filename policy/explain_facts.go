@@ -108,17 +108,8 @@ func (e *Explanation) finding(entry Tool, rule deed.Rule, arguments []byte) erro
 	if entry.ClientID != nil {
 		e.Planted = append(e.Planted, PlantedMark{varClientID, entry.ClientID.Into})
 	}
-	if p := entry.ProviderKey; p != nil {
-		at := p.Into
-		switch {
-		case p.Header != "":
-			at = "header " + p.Header
-		case p.Meta != "":
-			at = "_meta " + p.Meta
-		case p.Request != "":
-			at = p.Request
-		}
-		e.Planted = append(e.Planted, PlantedMark{varProviderKey, at})
+	if p := entry.ProviderKey; p.travels() {
+		e.Planted = append(e.Planted, PlantedMark{varProviderKey, p.place()})
 	}
 	if p := entry.Reconcile; p != nil {
 		e.Reconcile = &ReconcileExplanation{Tool: p.Tool, Found: p.found.text(), GiveUp: short(p.GiveUp), Inline: p.Inline}
@@ -131,4 +122,17 @@ func (e *Explanation) finding(entry Tool, rule deed.Rule, arguments []byte) erro
 	}
 	_, err := rule.Planting.Plant(arguments, deed.Marks{Marker: varMarker, ClientID: varClientID, ProviderKey: varProviderKey})
 	return err
+}
+
+// place is where the key travels, in words.
+func (p *ProviderKey) place() string {
+	switch {
+	case p.Header != "":
+		return "header " + p.Header
+	case p.Meta != "":
+		return "_meta " + p.Meta
+	case p.Request != "":
+		return p.Request
+	}
+	return p.Into
 }

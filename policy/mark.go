@@ -46,6 +46,10 @@ type ProviderKey struct {
 	Retention time.Duration
 	Margin    time.Duration
 	shape     shape
+	// unsent: the key does not travel, as no header does to a command, and no
+	// place in a request where no connector makes one. It is then not presented:
+	// the same bytes without it would be a second effect.
+	unsent bool
 }
 
 func markerKeys() []key[Marker] {
@@ -186,11 +190,14 @@ func (d *decoder) providerKey(at place, into **ProviderKey) {
 
 // rule is the provider's key as the domain judges it.
 func (p *ProviderKey) rule() *deed.ProviderKeyRule {
-	if p == nil {
+	if !p.travels() {
 		return nil
 	}
 	return &deed.ProviderKeyRule{Retention: p.Retention, Margin: p.Margin, Mint: p.shape.mint}
 }
+
+// travels reports whether there is a key that reaches the provider.
+func (p *ProviderKey) travels() bool { return p != nil && !p.unsent }
 
 // plants reports whether anything is written into the arguments of a tool.
 func (t Tool) plants() bool {

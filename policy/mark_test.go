@@ -81,7 +81,7 @@ func TestMintedKeysFitTheirAlphabet(t *testing.T) {
 		"{header: Idempotency-Key, retention: 24h, alphabet: alnum, max: 25}": `^[0-9a-zA-Z]{25}$`,
 		"{meta: key, retention: 24h, alphabet: base32hex}":                    `^[0-9a-v]{32}$`,
 	} {
-		rule := ruleOf(t, "tools: {a/make: {provider_key: "+block+"}}", "a/make")
+		rule := parse(t, "upstreams: {a: {url: \"https://a.example/mcp\"}}\ntools: {a/make: {provider_key: "+block+"}}").Policy().Rule("a/make", deed.ToolFacts{})
 		key := rule.ProviderKey.Mint(own)
 		if !regexp.MustCompile(pattern).MatchString(key) || key != rule.ProviderKey.Mint(own) || key == rule.ProviderKey.Mint(other) {
 			t.Errorf("%s gives %s", block, key)
@@ -98,13 +98,17 @@ func TestMintedKeysFitTheirAlphabet(t *testing.T) {
 
 func TestTheGatewayIsToldHowAKeyTravels(t *testing.T) {
 	config := parse(t, `
-upstreams: {a: {command: [x]}}
+upstreams: {a: {url: "https://a.example/mcp"}, s: {command: [x]}}
 tools:
+  s/b: {provider_key: {header: X-Key, retention: 1h}}
   a/b: {provider_key: {header: X-Key, retention: 1h}}
   a/c: {provider_key: {meta: io.example/key, retention: 1h}}
 `)
 	if s := config.ToolSettings("a/b"); s.KeyHeader != "X-Key" || s.KeyMeta != "" {
 		t.Errorf("a/b: %+v", s)
+	}
+	if s := config.ToolSettings("s/b"); s.KeyHeader != "" || config.Policy().Rule("s/b", deed.ToolFacts{}).ProviderKey != nil {
+		t.Errorf("a command is told a header: %+v", s)
 	}
 	if s := config.ToolSettings("a/c"); s.KeyHeader != "" || s.KeyMeta != "io.example/key" {
 		t.Errorf("a/c: %+v", s)

@@ -14,6 +14,10 @@ import (
 // checkLookups refuses look-ups that cannot tell, and marks that are in each
 // other's way. It reads the whole entry, after what it inherits.
 func (d *decoder) checkLookups(e entry, tool *Tool, config *Config, owner string) {
+	if p := tool.ProviderKey; p != nil {
+		_, connects := config.Connectors[owner]
+		p.unsent = p.Header != "" && len(config.Upstreams[owner].Command) > 0 || p.Request != "" && !connects
+	}
 	d.checkMarks(e, *tool)
 	if p := tool.Reconcile; p != nil {
 		at := d.inside(e.value, "reconcile")

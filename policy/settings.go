@@ -62,7 +62,7 @@ func (c *Config) ToolSettings(tool deed.Tool) ToolSettings {
 		TimeoutHard: entry.TimeoutHard, Late: entry.Late,
 		Probe: entry.Reconcile, Resource: entry.Resource, Subject: entry.Subject,
 	}
-	if entry.ProviderKey != nil {
+	if entry.ProviderKey.travels() {
 		settings.KeyHeader, settings.KeyMeta = entry.ProviderKey.Header, entry.ProviderKey.Meta
 	}
 	if entry.Identity == deed.FamilyCreation {
