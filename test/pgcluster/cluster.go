@@ -177,6 +177,11 @@ func Address(clusters []*Cluster, database string, parameters ...string) string 
 	return "postgres:///?" + values.Encode()
 }
 
+// URL is the address of a database over TCP, as a configuration names it.
+func (c *Cluster) URL(database string) string {
+	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", User, c.Port, url.PathEscape(database))
+}
+
 // Exec runs SQL on a database, within a minute.
 func (c *Cluster) Exec(ctx context.Context, database, sql string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)

@@ -100,7 +100,8 @@ func (c *Cluster) Promote() error {
 // Kill ends the server and all its processes with SIGKILL, as a machine that
 // loses its power does, but for the disk's cache.
 func (c *Cluster) Kill() error {
-	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	file := filepath.Join(c.data(), "postmaster.pid")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
@@ -109,5 +110,10 @@ func (c *Cluster) Kill() error {
 	if err != nil {
 		return fmt.Errorf("reading the server's process number: %w", err)
 	}
-	return killTree(postmaster)
+	if err := killTree(postmaster); err != nil {
+		return err
+	}
+	// Its number may go on as a zombie's, or be given to another process: what
+	// starts next must not take that for a server.
+	return os.Remove(file)
 }
