@@ -162,7 +162,7 @@ func uncertainSince(op *deed.Operation) time.Time {
 
 // flagsUpTo is how far back flagged operations are looked for: the ledger has
 // no index of them.
-const flagsUpTo = 10000
+const flagsUpTo = 5000
 
 type flagsPage struct {
 	Rows    []row

@@ -12,7 +12,7 @@ import (
 
 // scene is a ledger as it looks on a working day, with the pages it has.
 type scene struct {
-	done, doubt, waits, tick, hostile, long, twice, edited deed.OperationID
+	done, doubt, waits, tick, hostile deed.OperationID
 	// pages are what a person sees, by name.
 	pages []scenePage
 }
@@ -21,7 +21,7 @@ type scenePage struct{ name, path string }
 
 // hostileText tries what hides: a script, markup, an override that turns the
 // text around, a terminal's command, characters of no width, and tags.
-const hostileText = `<script>window.owned=1</script><img src=x onerror=window.owned=1> invoice‮gpj.exe‬ pay` + "​" + `pal` + "\U000E0041\U000E0042" + ` {{.}} javascript:alert(1)`
+const hostileText = "<script>window.owned=1</script><img src=x onerror=window.owned=1> invoice\u202egpj.exe\u202c pay\u200bpal\U000E0041\U000E0042 {{.}} javascript:alert(1)"
 
 func (r *rig) scene() scene {
 	r.t.Helper()
