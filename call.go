@@ -62,7 +62,8 @@ type Call struct {
 	Revision func(ctx context.Context) (string, error)
 	// Resume names a recorded operation directly: its identity and its frozen
 	// bytes are used, whatever else the call carries. It needs the right to
-	// resolve; see [Runtime.CallOf].
+	// resolve, see [Runtime.CallOf], but where its own actor answers a question
+	// of the tool.
 	Resume OperationID
 	// authorized: run because it was approved, by the gateway itself.
 	authorized bool

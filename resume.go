@@ -58,10 +58,12 @@ func (c *claim) resume(ctx context.Context) (Answer, bool) {
 	switch {
 	case op == nil, !who.reads(op.Actor):
 		return c.denial(ctx, ReasonNotYours, ""), true
-	case !who.May(RightResolve) && !c.call.authorized:
+	case !who.May(RightResolve) && !c.call.authorized && !answersOwn(who, c.call, op.EffectiveState(view.Now), op.Actor):
 		return c.denial(ctx, ReasonForbidden, "running a recorded operation takes the right to resolve"), true
 	case c.call.authorized && op.EffectiveState(view.Now) != StateAuthorized:
 		return c.denial(ctx, ReasonForbidden, "it is not authorized any more"), true
+	case !c.rule.Mutates():
+		return c.denial(ctx, ReasonForbidden, "the tool is read-only now; call it"), true
 	case op.Tool != c.call.Tool:
 		return c.denial(ctx, ReasonBadArguments, fmt.Sprintf("%s is an operation of %s", op.ID, op.Tool)), true
 	case len(op.Arguments) == 0:
@@ -82,6 +84,12 @@ func (c *claim) resume(ctx context.Context) (Answer, bool) {
 		c.fingerprints[c.ruled.rules] = fingerprint
 	}
 	return Answer{}, false
+}
+
+// answersOwn reports whether the call is the operation's own actor answering
+// the question that its tool asked: no right but that to call is needed.
+func answersOwn(who Principal, call Call, state State, owner Actor) bool {
+	return call.Continuation != nil && state == StateAwaitingInput && who.Actor == owner && who.May(RightCall)
 }
 
 // marked reports whether the bytes at hand are not those of the caller, so

@@ -53,15 +53,17 @@ func (g *Gate) holds(answer deed.Answer) bool {
 
 // task is the state of a task, SEP-2663; Result and InputRequests belong to some states only.
 type task struct {
-	ResultType     string          `json:"resultType"`
-	TaskID         string          `json:"taskId"`
-	Status         string          `json:"status"`
-	StatusMessage  string          `json:"statusMessage,omitempty"`
-	CreatedAt      string          `json:"createdAt"`
-	LastUpdatedAt  string          `json:"lastUpdatedAt"`
-	TTL            *int64          `json:"ttlMs"`
-	PollIntervalMs int64           `json:"pollIntervalMs,omitempty"`
-	Result         json.RawMessage `json:"result,omitempty"`
+	ResultType     string `json:"resultType"`
+	TaskID         string `json:"taskId"`
+	Status         string `json:"status"`
+	StatusMessage  string `json:"statusMessage,omitempty"`
+	CreatedAt      string `json:"createdAt"`
+	LastUpdatedAt  string `json:"lastUpdatedAt"`
+	TTL            *int64 `json:"ttlMs"`
+	PollIntervalMs int64  `json:"pollIntervalMs,omitempty"`
+	// Result and InputRequests keep their bytes.
+	Result        json.RawMessage `json:"-"`
+	InputRequests json.RawMessage `json:"-"`
 }
 
 func taskOf(kind string, op *deed.Operation, status, text string, poll time.Duration) task {
@@ -79,6 +81,11 @@ func taskOf(kind string, op *deed.Operation, status, text string, poll time.Dura
 
 func (t task) message(id json.RawMessage, note *operationNote) Message {
 	raw := []byte(jsonText(t))
+	for name, value := range map[string]json.RawMessage{"result": t.Result, "inputRequests": t.InputRequests} {
+		if with, err := rawjson.Set(raw, value, name); value != nil && err == nil {
+			raw = with
+		}
+	}
 	if note != nil {
 		if with, err := rawjson.Set(raw, []byte(jsonText(note)), "_meta", metaOperation); err == nil {
 			raw = with
@@ -111,7 +118,7 @@ func (g *Gate) Task(ctx context.Context, c *ToolCall) (Message, func()) {
 	case "tasks/cancel":
 		return g.taskCancel(ctx, m, s, op), nil
 	case "tasks/update":
-		return ErrorMessage(m.ID, codeInvalidParams, "tasks/update: this task asks nothing of its client; nothing was sent"), nil
+		return g.taskUpdate(ctx, c, op), nil
 	}
 	return ErrorMessage(m.ID, codeNoMethod, m.Method+": there is no such method for this task"), nil
 }
@@ -125,7 +132,7 @@ func (g *Gate) taskCancel(ctx context.Context, m Message, s *Session, op *deed.O
 			return ErrorMessage(m.ID, codeInternal, fmt.Sprintf("tasks/cancel: %v; nothing was changed", err))
 		}
 	}
-	return ResultMessage(m.ID, []byte(`{"resultType":"complete"}`))
+	return ResultMessage(m.ID, completeResult)
 }
 
 // taskState tells where the operation stands. Everything that is over is completed, with what a call would have been answered: that an action
@@ -153,9 +160,14 @@ func (g *Gate) taskState(ctx context.Context, m Message, s *Session, id string, 
 		return t.message(m.ID, nil)
 	}
 	_, checked := about.checked()
+	requests, asks := rawjson.Get(op.Result, "inputRequests")
 	switch {
 	case answer.Effective == deed.StatusAwaitingApproval, answer.Effective == deed.StatusAuthorized:
 		return show("working", pollWaiting), nil
+	case answer.Effective == deed.StatusAwaitingInput && asks:
+		t := taskOf("complete", op, "input_required", about.prose().Text, pollWaiting)
+		t.TaskID, t.InputRequests = id, requests
+		return t.message(m.ID, nil), nil
 	case answer.Effective == deed.StatusExecuting:
 		return show("working", pollRunning), nil
 	case answer.Effective == deed.StatusUncertain && checked:

@@ -229,3 +229,52 @@ func TestTasksOfTheUpstreamAreItsOwn(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"task-1"}}`)
 	mustContain(t, c.reply("1"), `{"taskId":"task-1","status":"working"}`)
 }
+
+func TestAQuestionOfAHeldToolIsAnsweredThroughItsTask(t *testing.T) {
+	h := build(t, nil, consented(deed.ApprovalRule{}), func(o *mcpgate.GateOptions) { o.RunsApproved = true })
+	u := newHeld()
+	u.offers(`{"name":"add","inputSchema":{"type":"object"}}`)
+	url := serveHTTP(t, mcpgate.HTTPOptions{Upstreams: map[string]mcpgate.Upstream{"held": u}, Local: tester, Guard: h.gate}) + "/mcp/held"
+	c := taskClient{t, url}
+	id := c.ask("tools/call", "add", `{"name":"add","arguments":{"n":1,"idempotency_key":"add:order-1042:first"},`+heldMeta(true)+`}`).Result.TaskID
+	op := h.approve(t)
+	ran := make(chan error, 1)
+	go func() {
+		_, err := h.gate.RunApproved(t.Context(), u, nil, "t", op.ID)
+		ran <- err
+	}()
+	<-u.came
+	u.answer(question)
+	if err := <-ran; err != nil {
+		t.Fatal(err)
+	}
+	asks := post(t, url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":%q,%s}}`, id, heldMeta(true)), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tasks/get").body
+	mustContain(t, asks, `"status":"input_required"`, `"inputRequests":{"ok":{"method":"elicitation/create","params":{}}}`)
+
+	update := func(inputs string) taskReply {
+		return c.ask("tasks/update", "", fmt.Sprintf(`{"taskId":%q,"inputResponses":%s,%s}`, id, inputs, heldMeta(true)))
+	}
+	if got := update(`{"other":{}}`); got.Error != nil || u.count("tools/call") != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := update(`{"ok":{"action":"accept"}}`); got.Error != nil || got.Result.ResultType != "complete" {
+		t.Fatalf("%+v", got)
+	}
+	<-u.came
+	mustContain(t, u.params(t, 1), `"arguments":{"n":1}`, `"requestState":"s-1"`, `"inputResponses":{"ok":{"action":"accept"}}`)
+	if got := c.task("tasks/get", id).Result; got.Status != "working" {
+		t.Errorf("%+v", got)
+	}
+	// Answers that come twice are no second attempt.
+	if got := update(`{"ok":{"action":"accept"}}`); got.Error != nil {
+		t.Errorf("%+v", got)
+	}
+	u.answer(doneResult)
+	until(t, "the commit", func() bool { return h.status(t) == deed.StatusCommitted })
+	if got := c.task("tasks/get", id).Result; got.Status != "completed" || !strings.Contains(string(got.Result), `"T-9"`) {
+		t.Errorf("%+v, %s", got, got.Result)
+	}
+	if n := u.count("tools/call"); n != 2 {
+		t.Errorf("the upstream received %d calls", n)
+	}
+}
