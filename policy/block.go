@@ -10,7 +10,7 @@ type key[T any] struct {
 	name string
 	// initial is what holds when the key is not written, as one would write it.
 	initial string
-	// read decodes the value; nil marks a key that this version refuses.
+	// read decodes the value.
 	read func(d *decoder, at place, into *T)
 	// below lists the keys inside the value, for the reference.
 	below func(prefix string) []Key
@@ -24,8 +24,6 @@ type Key struct {
 	// Default is what holds when the key is not written; empty when nothing
 	// does, or when the outer defaults do.
 	Default string
-	// Later marks keys that are known but refused in this version.
-	Later bool
 }
 
 // Keys lists every key that the reader knows, in the order of the reference.
@@ -34,7 +32,7 @@ func Keys() []Key { return describe("", fileKeys()) }
 func describe[T any](prefix string, keys []key[T]) []Key {
 	var list []Key
 	for _, k := range keys {
-		list = append(list, Key{Path: prefix + k.name, Default: k.initial, Later: k.read == nil})
+		list = append(list, Key{Path: prefix + k.name, Default: k.initial})
 		if k.below != nil {
 			list = append(list, k.below(prefix+k.name)...)
 		}
@@ -48,8 +46,6 @@ func below[T any](between string, keys func() []key[T]) func(string) []Key {
 	return func(prefix string) []Key { return describe(prefix+between, keys()) }
 }
 
-const notInThisVersion = "is not in this version"
-
 // block reads the keys of a mapping in the order of the table, so that a key
 // may rely on the ones before it in the table wherever they stand in the file.
 func block[T any](d *decoder, at place, keys []key[T], into *T) {
@@ -57,10 +53,6 @@ func block[T any](d *decoder, at place, keys []key[T], into *T) {
 	for _, k := range keys {
 		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == k.name })
 		if i < 0 {
-			continue
-		}
-		if k.read == nil {
-			d.refuse(entries[i].key, notInThisVersion, "remove it: ignoring it would leave unguarded what it guards")
 			continue
 		}
 		k.read(d, entries[i].value, into)

@@ -27,6 +27,9 @@ type HTTPUpstream struct {
 	Timeout time.Duration
 	// ForwardCredentials hands Authorization and Cookie of the client on.
 	ForwardCredentials bool
+	// KeyHeader is the header in which the routes' provider keys travel, "" when no
+	// route names one.
+	KeyHeader string `json:",omitempty"`
 }
 
 // Identity says where the effects of the API go: the declared account, else

@@ -140,3 +140,14 @@ tools: {a/make: {failed: [{status: [409, 423], final: true}, {status: 503, retry
 		t.Errorf("rules differ (-want +got):\n%s", diff)
 	}
 }
+
+func TestAnAPIHasOneHeaderForKeys(t *testing.T) {
+	config := parse(t, `
+http: {pay: {url: "https://api.example"}, other: {url: "https://other.example"}}
+tools: {pay/refund: {provider_key: {header: X-Key, retention: 24h}}}
+routes: {"POST pay/a": {as: pay/refund}, "POST pay/b": {provider_key: {header: x-key, retention: 24h}}, "POST other/b": {}}
+`)
+	if config.HTTP["pay"].KeyHeader != "x-key" || config.HTTP["other"].KeyHeader != "" {
+		t.Errorf("headers %q and %q", config.HTTP["pay"].KeyHeader, config.HTTP["other"].KeyHeader)
+	}
+}

@@ -104,11 +104,7 @@ func lifted[Outer, Inner any](keys []key[Inner], of func(*Outer) *Inner, without
 		if slices.Contains(without, k.name) {
 			continue
 		}
-		outer := key[Outer]{name: k.name, initial: k.initial}
-		if k.read != nil {
-			outer.read = func(d *decoder, at place, into *Outer) { k.read(d, at, of(into)) }
-		}
-		list = append(list, outer)
+		list = append(list, key[Outer]{name: k.name, initial: k.initial, read: func(d *decoder, at place, into *Outer) { k.read(d, at, of(into)) }})
 	}
 	return list
 }
@@ -127,9 +123,29 @@ func (d *decoder) routes(at place, config *Config) {
 		block(d, e.value, routeKeys(), &route)
 		if len(d.found) == before {
 			d.checkRoute(e, &route, config)
+			d.keyHeaderOf(e, route, config)
 		}
 		config.Routes = append(config.Routes, route)
 	}
+}
+
+// keyHeaderOf notes the header in which the route's provider key travels: an
+// API has one for all of its routes.
+func (d *decoder) keyHeaderOf(e entry, route Route, config *Config) {
+	entry := route.Entry
+	if route.As != "" {
+		entry = config.Tools[route.As]
+	}
+	if entry.ProviderKey == nil || entry.ProviderKey.Header == "" {
+		return
+	}
+	up := config.HTTP[route.Upstream]
+	if up.KeyHeader != "" && !strings.EqualFold(up.KeyHeader, entry.ProviderKey.Header) {
+		d.refuse(d.inside(d.inside(e.value, "provider_key"), "header"), "is another header than "+up.KeyHeader+", in which keys of this API travel", "write one header for all routes of "+route.Upstream)
+		return
+	}
+	up.KeyHeader = entry.ProviderKey.Header
+	config.HTTP[route.Upstream] = up
 }
 
 // termsOf are the terms of whatever says nothing itself: the defaults, and the
