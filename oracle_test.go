@@ -32,6 +32,8 @@ type world struct {
 	proofs    map[deed.OperationID]bool
 	committed map[deed.OperationID]bool
 	idle      bool
+	// guarded: calls need a person's consent and cost money.
+	guarded bool
 	// seen counts events, so that a schedule that never gets anywhere is
 	// noticed.
 	seen map[deed.EventName]int
@@ -67,6 +69,9 @@ func (w *world) rule() deed.Rule {
 	if w.idle {
 		rule.Effect = deed.EffectIdempotent
 	}
+	if w.guarded {
+		rule.Approval, rule.Spend = &deed.ApprovalRule{OnCall: true, Quorum: 2, Expires: 3 * time.Minute}, worldSpend()
+	}
 	return rule
 }
 
@@ -96,6 +101,7 @@ func (w *world) call(t *rapid.T) {
 		t.Fatalf("claim: %v", err)
 	}
 	if grant != nil {
+		w.fits(t)
 		w.flights = append(w.flights, &flight{process: process, grant: grant})
 		return
 	}
