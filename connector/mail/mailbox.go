@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,7 +148,7 @@ func (m *mailbox) find(folder, field, value string, whole bool) ([]stored, error
 		return nil, fmt.Errorf("%d mails answer to %s %s", len(uids), field, value)
 	}
 	return m.load(folder, imap.UIDSetNum(uids...), func(s stored) bool {
-		header, _ := parse(append(without(headerOf(s.raw)), "\r\n"...))
+		header, _ := parse(append(slices.Clone(headerOf(s.raw)), "\r\n"...))
 		return header != nil && strings.TrimSpace(header.Header.Get(field)) == value
 	}, whole)
 }

@@ -5,6 +5,7 @@ package mail
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,16 +67,27 @@ func (a *Account) wentHere(q deed.Inquest) bool {
 	return went == a.Identity() || went == a.sender.text || q.Rule.Account != "" && went == q.Rule.Account
 }
 
-// findDraft looks for a draft that carries the marker.
+// findDraft looks for the drafts that carry the marker. A single one is named by its client id, as in the receipt of its creation.
 func (a *Account) findDraft(ctx context.Context, marker string, _ time.Time) (Finding, string, error) {
-	finding, err := imapLookup{a, []string{a.options.Drafts}}.Find(ctx, marker, time.Time{})
-	return finding, "imap", err
+	var matches []Match
+	err := a.use(ctx, func(m *mailbox) error {
+		found, err := m.find(a.options.Drafts, "Message-ID", a.messageID(marker), false)
+		for _, draft := range found {
+			id := fmt.Sprintf("%s;UID=%d", draft.folder, draft.uid)
+			if header, err := parse(append(slices.Clone(headerOf(draft.raw)), "\r\n"...)); err == nil && len(found) == 1 {
+				id = header.Header.Get(draftHeader)
+			}
+			matches = append(matches, Match{Token: marker, ID: id})
+		}
+		return err
+	})
+	return Finding{Matches: matches, Complete: err == nil, Note: "read " + a.options.Drafts + " to the end"}, "imap", err
 }
 
 func (a *Account) foundResult(m Match, by string, draft bool) []byte {
 	if draft {
 		text := fmt.Sprintf("The draft %s is in %s. Read it for its revision.", m.ID, a.options.Drafts)
-		return toolResult(text, told{Status: "kept", MessageID: m.ID}, false)
+		return toolResult(text, drafted{Status: "kept", Draft: m.ID}, false)
 	}
 	text := fmt.Sprintf("Accepted for delivery by the mail server, as %s; found by %s. Whether it reaches the recipients is not known.", m.ID, by)
 	return toolResult(text, told{Status: "accepted_for_delivery", MessageID: m.ID, Note: "found by " + by}, false)
