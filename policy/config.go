@@ -44,6 +44,8 @@ type Config struct {
 
 	// lookers are tools that look-ups use, whose names say that they read.
 	lookers map[deed.Tool]bool
+	// named finds the routes that are tools of their own.
+	named map[deed.Tool]int
 	// described is what connectors say of their tools.
 	described map[deed.Tool][]byte
 }
@@ -170,6 +172,6 @@ func defaultConfig() *Config {
 		Listen: "127.0.0.1:7391", Tenant: "default", Actor: "local",
 		Upstreams: map[string]Upstream{}, HTTP: map[string]HTTPUpstream{}, Budgets: map[string]deed.Budget{},
 		Connectors: map[string]Connector{}, Confirmations: map[string]Confirmation{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
-		lookers: map[deed.Tool]bool{}, described: map[deed.Tool][]byte{},
+		lookers: map[deed.Tool]bool{}, named: map[deed.Tool]int{}, described: map[deed.Tool][]byte{},
 	}
 }

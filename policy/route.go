@@ -125,6 +125,9 @@ func (d *decoder) routes(at place, config *Config) {
 			d.checkRoute(e, &route, config)
 			d.keyHeaderOf(e, route, config)
 		}
+		if route.As == "" {
+			config.named[route.Name()] = len(config.Routes)
+		}
 		config.Routes = append(config.Routes, route)
 	}
 }

@@ -72,13 +72,8 @@ func (c *Config) entry(tool deed.Tool) (entry Tool, configured bool) {
 
 // route finds the route that is a tool of its own under this name.
 func (c *Config) route(tool deed.Tool) (Route, bool) {
-	if _, ok := c.HTTP[tool.Upstream()]; !ok {
-		return Route{}, false
-	}
-	for _, route := range c.Routes {
-		if route.As == "" && route.Name() == tool {
-			return route, true
-		}
+	if i, ok := c.named[tool]; ok {
+		return c.Routes[i], true
 	}
 	return Route{}, false
 }
