@@ -48,6 +48,9 @@ func (rt *Runtime) decideProposal(ctx context.Context, who Principal, id Operati
 			event: event, approver: who.Actor, digest: consent.Digest, id: consent.ID, reason: consent.Reason,
 			at: view.Now, consumer: view.ConsentBy,
 		}
+		if who.May(RightRead) {
+			w.known = w.consumer
+		}
 		if no := w.judge(op); no != nil {
 			return Change{}, no
 		}

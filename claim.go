@@ -39,7 +39,7 @@ func (rt *Runtime) claim(ctx context.Context, call Call, within *transaction) (A
 		return Answer{}, nil, err
 	}
 	answer.Principal, answer.Rule, answer.At = call.Principal, c.rule, rt.clock.Now()
-	if grant == nil && c.rule.Mode == ModeObserve && c.rule.Mutates() {
+	if grant == nil && c.rule.Mode == ModeObserve && c.rule.Mutates() && call.Resume == "" {
 		answer.WouldBe = answer.Decision
 		grant = &Grant{Tenant: call.Principal.Tenant, Arguments: call.Arguments, Unrecorded: true}
 	}
@@ -95,6 +95,9 @@ type claim struct {
 	// cannot be read.
 	revision   string
 	noRevision error
+	// consumer is the operation that the call's consent was spent for, when the
+	// caller may know it.
+	consumer OperationID
 	// followed: the call's own operation was superseded, and the call is about
 	// the successor now.
 	followed bool
@@ -124,7 +127,7 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 	if c.rule.Account != "" {
 		c.call.Facts.UpstreamIdentity = c.rule.Account
 	}
-	if !c.rule.Mutates() {
+	if !c.rule.Mutates() && c.call.Resume == "" {
 		return c.read(ctx)
 	}
 	var err error
@@ -242,6 +245,9 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 	}
 	if c.call.Consent != nil {
 		scope.Consent = c.call.Consent.ID
+		if err := c.findConsumer(ctx); err != nil {
+			return ruling{}, View{}, err
+		}
 	}
 	scope.Budgets = c.budgetQuery(found)
 	scope.Tool = c.rule.Tool

@@ -86,7 +86,8 @@ type ConsentError struct {
 	// By and At tell who decided and when; for ConsentSpent see Consumer.
 	By []string
 	At time.Time
-	// Consumer is the operation that a consent id was spent for.
+	// Consumer is the operation that a consent id was spent for, empty for those
+	// who may not read it.
 	Consumer OperationID
 	text     string
 }
@@ -109,8 +110,10 @@ type word struct {
 	id       string
 	reason   string
 	at       time.Time
-	// consumer is the operation that the id is spent for already.
+	// consumer is the operation that the id is spent for already, known the same
+	// when whoever is answered may know it.
 	consumer OperationID
+	known    OperationID
 }
 
 // judge says why the word does not count where the operation stands, or nil.
@@ -147,10 +150,18 @@ func (w word) judge(op *Operation) *ConsentError {
 		no.By, no.At = op.Approval.Approvers, op.Approval.Votes[len(op.Approval.Votes)-1].At
 		return because(ConsentRepeated, "%s has consented already; %d of %d have, another person is missing", w.approver, len(op.Approval.Votes), op.Approval.Quorum)
 	case w.consumer != "" && w.consumer != op.ID:
-		no.Consumer = w.consumer
-		return because(ConsentSpent, "consent %q was spent for %s; nothing was changed", w.id, w.consumer)
+		no.Consumer = w.known
+		return because(ConsentSpent, "%s; nothing was changed", spentFor(w.id, w.consumer, w.known))
 	}
 	return nil
+}
+
+// spentFor names the consumer of a consent to those who may know it.
+func spentFor(id string, consumer, known OperationID) string {
+	if consumer != known {
+		return fmt.Sprintf("consent %q was spent for another operation", id)
+	}
+	return fmt.Sprintf("consent %q was spent for %s", id, consumer)
 }
 
 // consented is the approval with one more vote.

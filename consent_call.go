@@ -3,6 +3,7 @@
 package deed
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -15,13 +16,14 @@ func (c *claim) wantsConsent() (wants bool) {
 			wants = true
 		}
 	}()
+	who := c.principal()
 	switch {
 	case c.rule.Approval == nil:
-		return c.rule.NeedsApproval != nil && c.rule.NeedsApproval(c.call.Arguments, c.call.Principal)
+		return c.rule.NeedsApproval != nil && c.rule.NeedsApproval(c.call.Arguments, who)
 	case c.rule.Approval.When == nil:
 		return true
 	}
-	return c.rule.Approval.When(c.withDefaults(c.call.Arguments), c.call.Principal)
+	return c.rule.Approval.When(c.withDefaults(c.call.Arguments), who)
 }
 
 // withDefaults are the arguments as the tool will understand them.
@@ -54,7 +56,7 @@ func (c *claim) consent(view View, op *Operation) (*Operation, Event, ruling, er
 	given := c.call.Consent
 	w := word{
 		event: EventApproved, approver: given.Approver, digest: given.Digest, id: given.ID, at: view.Now,
-		consumer: view.ConsentBy,
+		consumer: view.ConsentBy, known: c.consumer,
 	}
 	if !given.ExpiresAt.IsZero() && !view.Now.Before(given.ExpiresAt) {
 		return nil, Event{}, invalidConsent(op, fmt.Sprintf("the consent ended at %s", stamp(given.ExpiresAt))), nil
@@ -73,6 +75,19 @@ func (c *claim) consent(view View, op *Operation) (*Operation, Event, ruling, er
 	return next, event, ruling{}, err
 }
 
+// findConsumer looks up what the consent was spent for, if the caller may know.
+func (c *claim) findConsumer(ctx context.Context) error {
+	view, err := c.rt.store.Load(ctx, Scope{Tenant: c.call.Principal.Tenant, Consent: c.call.Consent.ID})
+	if err != nil || view.ConsentBy == "" {
+		return err
+	}
+	by, err := c.rt.store.Load(ctx, Scope{Tenant: c.call.Principal.Tenant, ID: view.ConsentBy})
+	if err == nil && by.Operation != nil && c.principal().reads(by.Operation.Actor) {
+		c.consumer = view.ConsentBy
+	}
+	return err
+}
+
 // consentForNothing looks at a consent that came with a call whose proposal is
 // only being made: it cannot be about it. One that was spent is refused.
 func (c *claim) consentForNothing(view View, r ruling) ruling {
@@ -80,7 +95,7 @@ func (c *claim) consentForNothing(view View, r ruling) ruling {
 		return r
 	}
 	if by := view.ConsentBy; by != "" && (r.op == nil || r.op.ID != by) {
-		return invalidConsent(r.op, fmt.Sprintf("consent %q was spent for %s", c.call.Consent.ID, by))
+		return invalidConsent(r.op, spentFor(c.call.Consent.ID, by, c.consumer))
 	}
 	r.text = "the consent that came with the call is for another proposal; this one has its own digest"
 	return r

@@ -70,6 +70,19 @@ func TestAConsentIsSpentForOneOperation(t *testing.T) {
 	b.want(b.do(withConsent(other, external("jws-2", second.Operation, "alice"))), deed.Execute, "", 2)
 }
 
+func TestWhoMayNotReadTheConsumerIsNotToldOfIt(t *testing.T) {
+	b := newBench(t, approving(nil))
+	first := b.propose("12")
+	b.want(b.do(withConsent(refund("12"), external("jws-1", first, "alice"))), deed.Execute, "", 1)
+	other := keyed("13", runtime("refund:order-1043:first"))
+	other.Principal.Actor = "other-agent"
+	answer := b.do(withConsent(other, external("jws-1", first, "alice")))
+	b.want(answer, deed.Denied, deed.ReasonApprovalInvalid, 1)
+	if strings.Contains(answer.Text, string(first.ID)) || !strings.Contains(answer.Text, "another operation") {
+		t.Errorf("it says %q", answer.Text)
+	}
+}
+
 func TestAConsentThatDoesNotCountIsRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*deed.ExternalConsent){
 		"another digest":    func(c *deed.ExternalConsent) { c.Digest = "sha256:other" },

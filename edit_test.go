@@ -92,6 +92,17 @@ func TestAnEditedCallIsRunByItselfToo(t *testing.T) {
 	b.want(b.do(refund("12")), deed.Replay, deed.ReasonStored, 1)
 }
 
+func TestWhatWasSupersededIsNotRunByItsOwnID(t *testing.T) {
+	b := newBench(t, approving(nil))
+	op := b.propose("12")
+	b.edit(op, edited)
+	call, err := b.rt.CallOf(context.Background(), operators, op.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.want(b.do(call), deed.Denied, deed.ReasonCancelled, 0)
+}
+
 func TestAnEditedCallWaitsForTheRestOfItsQuorum(t *testing.T) {
 	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
 	op := b.propose("12")

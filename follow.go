@@ -47,6 +47,13 @@ const lookAgain = 100 * time.Millisecond
 // at the end of the chain: its effect, its bytes. Only a call that is equal to
 // one of the chain is; others conflict. It reports whether the answer is final.
 func (c *claim) follow(ctx context.Context, op *Operation) (Answer, bool) {
+	if c.resumed != nil {
+		answer, err := c.answer(ctx, answered(Denied, ReasonCancelled, op), View{Operation: op})
+		if err != nil {
+			answer = c.rt.storeFailed(c, err)
+		}
+		return answer, true
+	}
 	asked, received := c.fingerprints, c.fingerprints[c.ruled.rules]
 	view := View{Operation: op}
 	equal := false

@@ -20,6 +20,7 @@ import (
 // the ledger.
 func RunTogether(t *testing.T, open func(t *testing.T) []deed.Store) {
 	t.Run("spenders never exceed a budget", func(t *testing.T) { spendTogether(t, open(t)) })
+	t.Run("an edited proposal is found, run and replayed everywhere", func(t *testing.T) { editTogether(t, open(t)) })
 	t.Run("of two hundred who approve one proposal one does, and the others are told", func(t *testing.T) { approveTogether(t, open(t)) })
 }
 
@@ -222,6 +223,47 @@ func approveTogether(t *testing.T, stores []deed.Store) {
 	})
 	if granted.n != 1 {
 		t.Errorf("the approval was spent %d times", granted.n)
+	}
+}
+
+// editTogether edits on one process what another was asked for, and runs it
+// on the first.
+func editTogether(t *testing.T, stores []deed.Store) {
+	rule := payRule()
+	rule.Approval = &deed.ApprovalRule{}
+	runtimes := processes(t, stores, rule)
+	here, there := runtimes[0], runtimes[len(runtimes)-1]
+	answer, _, err := here.Claim(context.Background(), payCall(1))
+	if err != nil || answer.Decision != deed.AwaitingApproval {
+		t.Fatalf("claim: %s(%s) %s, %v", answer.Decision, answer.Reason, answer.Text, err)
+	}
+	alice := deed.Principal{Tenant: tenant, Actor: "alice", Rights: []deed.Right{deed.RightRead, deed.RightApprove}}
+	old, arguments := answer.Operation, []byte(`{"order_id":"1","amount":4}`)
+	next, err := there.EditAndApprove(context.Background(), alice, old.ID, old.Approval.Digest, arguments, "less will do")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, err := here.Ready(context.Background(), 10)
+	if err != nil || len(ready) != 1 || ready[0].ID != next.ID {
+		t.Errorf("ready: %v, %v", ids(ready), err)
+	}
+	answer, grant, err := here.Claim(context.Background(), payCall(1))
+	if err != nil || grant == nil || grant.Operation != next.ID || string(grant.Arguments) != string(arguments) {
+		t.Fatalf("claim: %s(%s) %s, %+v, %v", answer.Decision, answer.Reason, answer.Text, grant, err)
+	}
+	if _, err := here.Settle(context.Background(), grant, deed.Outcome{Kind: deed.OutcomeSuccess, Result: []byte(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	edited := payCall(1)
+	edited.Arguments = arguments
+	for _, call := range []deed.Call{payCall(1), edited} {
+		answer, _, err := there.Claim(context.Background(), call)
+		if err != nil || answer.Decision != deed.Replay || answer.Operation.ID != next.ID {
+			t.Errorf("%s answers %s(%s) %s, %v", call.Arguments, answer.Decision, answer.Reason, answer.Text, err)
+		}
+	}
+	if sum := within(t, stores[0]); sum.Spent != units(4) || sum.Held != 0 {
+		t.Errorf("%s is held and %s spent", sum.Held, sum.Spent)
 	}
 }
 
