@@ -30,8 +30,8 @@ type HTTPLookup struct {
 	URL string
 	// Header is sent along.
 	Header http.Header
-	// List, MessageID and ID are pointers (RFC 6901): to the list of hits in the answer, and to each hit's Message-ID and id. Count, when
-	// not empty, points to how many hits there are in all; an answer that lists fewer is incomplete.
+	// List, MessageID and ID are pointers (RFC 6901): to the list of hits in the answer, and to each hit's Message-ID and id. Count, which
+	// has a default only where List has it, points to how many hits there are in all; an answer that lists fewer is incomplete.
 	List, MessageID, ID, Count string
 	// Show is the address of a hit for people, with {id}.
 	Show string

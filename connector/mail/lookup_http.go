@@ -30,7 +30,10 @@ type httpLookup struct {
 }
 
 func newHTTPLookup(a *Account, o HTTPLookup) (Lookup, error) {
-	orDefault(&o.List, "/messages")
+	if o.List == "" {
+		o.List = "/messages"
+		orDefault(&o.Count, "/messages_count")
+	}
 	orDefault(&o.MessageID, "/MessageID")
 	orDefault(&o.ID, "/ID")
 	if !strings.Contains(o.URL, "{message_id}") && !strings.Contains(o.URL, "{marker}") {

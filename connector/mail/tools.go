@@ -113,7 +113,7 @@ func allDefinitions(account string, most int) []definition {
 		{toolReply, "Reply to a mail", "Replies to whoever the original came from." + from, schema([]string{"message_id", "revision"}, named, content), sends},
 		{toolReplyAll, "Reply to everybody", "Replies to the sender and all recipients of the original." + from, schema([]string{"message_id", "revision"}, named, content), sends},
 		{toolForward, "Forward a mail", "Sends the original, whole, to others." + from, schema([]string{"message_id", "revision", "to"}, named, recipients, content), sends},
-		{toolDraftCreate, "Keep a draft", "Keeps a mail in the drafts folder and sends nothing.", schema([]string{"client_id", "subject"}, clientID, recipients, whole, content), annotations{Idempotent: true}},
+		{toolDraftCreate, "Keep a draft", "Keeps a mail in the drafts folder and sends nothing.", schema([]string{"client_id", "subject"}, clientID, recipients, whole, content), annotations{}},
 		{toolDraftSend, "Send a draft", "Sends exactly the revision of the draft that is named; one that was edited since is not sent." + from,
 			schema([]string{"draft", "revision"}, map[string]property{"draft": draft, "revision": {Type: "string", Pattern: "^sha256:[0-9a-f]{64}$", Description: "Revision of the draft, from mail_draft_create or mail_draft_read."}}), sends},
 		{toolDraftRead, "Read a draft", "Shows a draft and its revision.", schema([]string{"draft"}, map[string]property{"draft": draft}), reads},

@@ -28,7 +28,7 @@ func (g *gate) MaySend() error {
 func (g *gate) TimeToSend() time.Duration { return time.Minute }
 
 // heard runs a server that agrees to everything and yields what it was told.
-func heard(t *testing.T) (address string, lines <-chan []string) {
+func heard(t *testing.T, data string) (address string, lines <-chan []string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +56,7 @@ func heard(t *testing.T) (address string, lines <-chan []string) {
 			switch {
 			case line == "DATA\r\n":
 				text = true
-				_, _ = conn.Write([]byte("354 go\r\n"))
+				_, _ = conn.Write([]byte(data))
 			case !text || line == ".\r\n":
 				text = false
 				_, _ = conn.Write([]byte("250 ok\r\n"))
@@ -79,7 +79,7 @@ func TestSendByIsAskedBeforeMailAndBeforeTheDot(t *testing.T) {
 		{"in time", 2, smtp.AfterDot, false, "QUIT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			address, lines := heard(t)
+			address, lines := heard(t, "354 go\r\n")
 			server := smtp.Server{Address: address, Security: smtp.Plain, Hello: "me"}
 			got := server.Submit(t.Context(), smtp.Envelope{From: "a@example.org", To: []string{"b@example.org"}, Text: []byte("Subject: x\n\n.text")}, &gate{c.left})
 			if got.Phase != c.phase || errors.Is(got.Err, errLate) != c.late {
@@ -88,6 +88,26 @@ func TestSendByIsAskedBeforeMailAndBeforeTheDot(t *testing.T) {
 			all := <-lines
 			if all[len(all)-1] != c.last {
 				t.Errorf("the server heard %q", all)
+			}
+		})
+	}
+}
+
+func TestAnAnswerBeforeTheDotIsNoAcceptance(t *testing.T) {
+	for _, c := range []struct {
+		name, early string
+		code        int
+		fails       bool
+	}{
+		{"an acceptance out of turn", "250 queued\r\n", 250, true},
+		{"a refusal out of turn", "552 5.3.4 too big\r\n", 552, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			address, _ := heard(t, "354 go\r\n"+c.early)
+			server := smtp.Server{Address: address, Security: smtp.Plain, Hello: "me"}
+			got := server.Submit(t.Context(), smtp.Envelope{From: "a@example.org", To: []string{"b@example.org"}, Text: []byte("Subject: x\n\ntext")}, &gate{2})
+			if got.Phase != smtp.BeforeDot || got.Reply.Code != c.code || (got.Err != nil) != c.fails {
+				t.Errorf("%+v", got)
 			}
 		})
 	}

@@ -110,6 +110,12 @@ func (c *session) transact(t *Transaction, envelope Envelope, parameters string,
 	if t.Err = gate.MaySend(); t.Err != nil {
 		return
 	}
+	if c.read.Buffered() > 0 {
+		// The server spoke out of turn. A refusal is one; anything else must not be taken for the answer to the dot.
+		t.Reply, t.Err = c.reply(time.Second)
+		t.Err = unexpected(t.Reply, t.Err)
+		return
+	}
 	// A write that fails may have left its bytes with the server all the same.
 	t.Stage, t.Phase = StageDot, AfterDot
 	if t.Err = c.write([]byte(".\r\n"), max(time.Millisecond, gate.TimeToSend())); t.Err != nil {
