@@ -7,5 +7,8 @@
 // It speaks stdio and Streamable HTTP on both sides, in the session eras (2025-06-18, 2025-11-25) and the stateless one (2026-07-28).
 // Nothing in this package ever sends a tools/call twice.
 //
-// Start with Gateway: ServeStdio for a wrapped server, Handler for /mcp/{upstream}.
+// A Local serves tools of this process as an upstream like any other. Held calls are tasks for clients that take tasks; a person decides
+// about them elsewhere, never through this package.
+//
+// Start with Stdio for a wrapped server, NewHandler for /mcp/{upstream}, and NewGate for the Guard between.
 package mcpgate

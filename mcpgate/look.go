@@ -34,7 +34,7 @@ func (g *Gate) readTool(upstream, tool string) string {
 // around tells what a text about a tool may name.
 func (g *Gate) around(s *Session, d *described) surroundings {
 	a := surroundings{reads: d.wiring.Look.Name(), tells: g.offersOperations(s), runs: g.runsApproved}
-	if d.wiring.Look == "" {
+	if d.wiring.Look.Upstream() != s.Upstream { // a model can only call what this server lists
 		a.reads = g.readTool(s.Upstream, d.Name)
 	}
 	return a

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
@@ -20,6 +21,9 @@ const (
 	currentGone    = "gone"
 	currentUnknown = "unknown"
 )
+
+// currentWithin bounds how long a replay waits to say what became of what was created.
+const currentWithin = 5 * time.Second
 
 // read calls a read-only tool beside a call: over the session of the call where the tool is of the same upstream, else elsewhere.
 func (g *Gate) read(ctx context.Context, s *Session, params json.RawMessage, tool deed.Tool, arguments []byte) ([]byte, error) {
@@ -81,6 +85,8 @@ func (g *Gate) current(ctx context.Context, s *Session, d *described, params jso
 	if err != nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, currentWithin)
+	defer cancel()
 	_, err = g.read(ctx, s, params, rule.Tool, wanted)
 	var said *ReadError
 	switch {
