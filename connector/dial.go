@@ -30,7 +30,7 @@ func newTransport(allowPrivate bool) *http.Transport {
 			}
 			return outcome.Watched(conn), nil
 		},
-		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: 60 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: 15 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
 		DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
 	}
 }
