@@ -256,7 +256,10 @@ func (p *Probing) plan(op *Operation, rule Rule, gate absence, now time.Time, sp
 	}
 	end := op.SettledAt.Add(rule.GiveUp)
 	if !now.Before(end) || p.Last == VerdictMany {
-		p.GaveUpAt, p.NextAt = now, time.Time{}
+		p.NextAt = time.Time{}
+		if p.GaveUpAt.IsZero() {
+			p.GaveUpAt = now
+		}
 		return
 	}
 	pause := firstPause << min(p.Tries-1, 9)

@@ -219,6 +219,17 @@ func TestLookUpsBackOffAndEndInTheQueueOfAPerson(t *testing.T) {
 	if last := events[len(events)-1]; last.Name != deed.EventGaveUp {
 		t.Errorf("the last event is %s", last.Name)
 	}
+	d.look()
+	gaveUp := 0
+	events, _ = d.rt.Events(ctx, operator, d.id)
+	for _, event := range events {
+		if event.Name == deed.EventGaveUp {
+			gaveUp++
+		}
+	}
+	if gaveUp != 1 {
+		t.Errorf("it was given up %d times", gaveUp)
+	}
 	d.answer = d.found("re_7")
 	if f := d.look(); f.Counted != deed.VerdictFound {
 		t.Error("what was given up cannot be looked up when asked")
@@ -266,5 +277,38 @@ func TestALostLeaseIsLookedUpToo(t *testing.T) {
 	d.answer = d.found("re_7")
 	if f, err := d.rt.ReconcileDue(context.Background(), due[0]); err != nil || f.Operation.Status != deed.StatusCommitted {
 		t.Errorf("%v %+v", err, f)
+	}
+}
+
+func TestAQuestionIsLookedUpOnlyWhenAskedAndOnlyAFindCounts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer func(*inDoubt) deed.Verdict
+		status deed.Status
+	}{
+		{"found", func(d *inDoubt) deed.Verdict { return d.found("re_7") }, deed.StatusCommitted},
+		{"absent", func(*inDoubt) deed.Verdict { return nothing }, deed.StatusAwaitingInput},
+		{"many", func(d *inDoubt) deed.Verdict { return d.found("re_1", "re_2") }, deed.StatusAwaitingInput},
+		{"undetermined", func(*inDoubt) deed.Verdict { return deed.Verdict{} }, deed.StatusAwaitingInput},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := unsent(t, func(r *deed.Rule) { r.InputExpires = 24 * time.Hour })
+			_, d.grant = d.claim(d.rt, refund("12"))
+			d.id = d.grant.Operation
+			d.settle(d.rt, d.grant, deed.Outcome{Kind: deed.OutcomeInputRequired, RequestState: []byte("s"), Result: []byte(`{}`)})
+			d.answer = c.answer(d)
+			for range 3 {
+				d.clock.Advance(time.Hour)
+				if due, _ := d.rt.Due(context.Background(), 10); len(due) != 0 {
+					t.Fatal("a question is looked up by itself")
+				}
+				if d.op().Status == deed.StatusAwaitingInput {
+					d.look()
+				}
+			}
+			if got := d.op().Status; got != c.status {
+				t.Errorf("%s, want %s", got, c.status)
+			}
+		})
 	}
 }

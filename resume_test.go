@@ -197,3 +197,19 @@ func TestABatchIsWhatItsMembersAre(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatIsRefusedIsNotRunBecauseOfLooserRules(t *testing.T) {
+	for name, loosen := range map[string]func(*deed.Rule){
+		"the tool is taken for read-only": func(r *deed.Rule) { r.Effect = deed.EffectReadOnly },
+		"rules only observe":              func(r *deed.Rule) { r.Mode = deed.ModeObserve },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newInDoubt(t, nil)
+			loosen(&d.rule)
+			d.rt = d.start(d.clock)
+			if answer, grant := d.resume(operator); grant != nil {
+				t.Errorf("%s(%s)", answer.Decision, answer.Reason)
+			}
+		})
+	}
+}
