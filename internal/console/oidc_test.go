@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -108,16 +109,16 @@ func TestLoggingInAtAnIdentityProvider(t *testing.T) {
 		t.Helper()
 		want(t, who.page("/login"), "Log in with 127.0.0.1")
 		w := who.post("/login/oidc", url.Values{"next": {"/approvals"}})
-		there := regexp.MustCompile(`href="([^"]+)"`).FindStringSubmatch(w.Body.String())
+		there := regexp.MustCompile(`content="0;url=([^"]+)"`).FindStringSubmatch(w.Body.String())
 		if there == nil {
 			t.Fatalf("HTTP %d: %s", w.Code, w.Body)
 		}
-		at, err := url.Parse(strings.ReplaceAll(there[1], "&amp;", "&"))
+		at, err := url.Parse(html.UnescapeString(there[1]))
 		if err != nil {
 			t.Fatal(err)
 		}
 		q := at.Query()
-		if q.Get("code_challenge_method") != "S256" || q.Get("response_type") != "code" || !strings.Contains(q.Get("scope"), "openid") {
+		if !strings.HasPrefix(at.String(), p.URL+"/authorize?") || q.Get("code_challenge_method") != "S256" || q.Get("response_type") != "code" || !strings.Contains(q.Get("scope"), "openid") {
 			t.Errorf("the request is %s", at)
 		}
 		p.nonce, p.challenge, p.claims = q.Get("nonce"), q.Get("code_challenge"), good

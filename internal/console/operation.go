@@ -154,6 +154,9 @@ func (p operationPage) Facts() [][2]string {
 	return list
 }
 
+// Why is the reason in words, where it says more than the status.
+func (p operationPage) Why() string { return reasonWords(p.Operation) }
+
 // Subject is the matter in words.
 func (p operationPage) Subject() string { return matterWords(p.Matter) }
 

@@ -68,8 +68,6 @@ func decisionOf(event deed.Event) (deed.Decision, bool) {
 	switch event.Name {
 	case deed.EventBegun, deed.EventContinued:
 		return deed.Execute, true
-	case deed.EventProposed:
-		return deed.AwaitingApproval, event.To == deed.StatusAwaitingApproval
 	}
 	for _, d := range decisions() {
 		if string(d) == string(event.Name) {

@@ -149,17 +149,17 @@ func eventWords(e deed.Event) (words, kind string) {
 	case deed.Conflict:
 		return "Refused a call with the same key and another effect: nothing was sent", "bad"
 	case deed.InProgress:
-		return "Told a repeat to wait: nothing was sent", "answer"
+		return "Told a caller to wait: nothing was sent", "answer"
 	case deed.Denied:
 		return "Refused a call: nothing was sent", "answer"
 	case deed.Uncertain:
-		return "Told a repeat that the outcome is unknown: nothing was sent", "answer"
+		return "Told a caller that the outcome is unknown: nothing was sent", "answer"
 	case deed.Failed:
-		return "Answered a repeat with the stored refusal: nothing was sent", "answer"
+		return "Answered a caller with the stored refusal: nothing was sent", "answer"
 	case deed.AwaitingApproval:
-		return "Told a repeat that it waits for a person: nothing was sent", "answer"
+		return "Told a caller that it waits for a person: nothing was sent", "answer"
 	case deed.Expired:
-		return "Told a repeat that it may not run any more: nothing was sent", "answer"
+		return "Told a caller that it may not run any more: nothing was sent", "answer"
 	}
 	return strings.ReplaceAll(string(e.Name), "_", " "), "step"
 }
