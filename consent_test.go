@@ -213,6 +213,36 @@ func TestAnApprovalCoversRetriesAfterAProvedFailureInItsTime(t *testing.T) {
 	b.want(b.do(refund("12")), deed.AwaitingApproval, deed.ReasonPending, 0)
 }
 
+func TestAQuestionIsNotAnsweredAfterTheApprovalHasEnded(t *testing.T) {
+	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Expires = 10 * time.Minute }))
+	b.approve(person("alice"), b.propose("12"))
+	_, grant := b.claim(b.rt, refund("12"))
+	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeInputRequired, RequestState: []byte("state")})
+	b.clock.Advance(10 * time.Minute)
+	call := refund("12")
+	call.Continuation = &deed.Continuation{State: []byte("state"), Inputs: []byte(`{}`)}
+	b.want(b.do(call), deed.Denied, deed.ReasonApprovalInvalid, 0)
+}
+
+func TestAnIdempotentToolRunsAgainOnlyInsideItsApprovalAndOnItsMoney(t *testing.T) {
+	b := newBench(t, func(rule *deed.Rule) {
+		rule.Effect, rule.Approval, rule.Spend = deed.EffectIdempotent, &deed.ApprovalRule{Expires: 10 * time.Minute}, refunds(nil)
+	})
+	b.approve(person("alice"), b.propose("60"))
+	_, grant := b.claim(b.rt, refund("60"))
+	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
+	b.stands(60, 0)
+	_, again := b.claim(b.rt, refund("60"))
+	if again == nil {
+		t.Fatal("it may run again")
+	}
+	b.stands(60, 0)
+	b.settle(b.rt, again, deed.Outcome{Kind: deed.OutcomeUnknown})
+	b.clock.Advance(10 * time.Minute)
+	b.want(b.do(refund("60")), deed.Uncertain, deed.ReasonOutcomeUnknown, 0)
+	b.stands(60, 0)
+}
+
 func TestACrashBetweenApprovalAndDispatchLosesNothing(t *testing.T) {
 	b := newBench(t, approving(nil))
 	b.approve(person("alice"), b.propose("12"))

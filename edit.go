@@ -130,7 +130,10 @@ func (e *edit) replace(op *Operation, w word, change *Change) (*Operation, error
 		Tool: op.Tool, Effect: op.Effect, Fingerprint: e.fingerprint, FingerprintRules: op.FingerprintRules, Matter: e.matter,
 		UpstreamIdentity: op.UpstreamIdentity, Definition: op.Definition, RulesHash: op.RulesHash, PolicyRevision: op.PolicyRevision,
 		Arguments: e.arguments, PayloadDigest: payloadDigest(op.Tool, e.arguments), Meta: op.Meta, Supersedes: op.ID,
-		CreatedAt: w.at, ProposedAt: w.at, ExpiresAt: op.ExpiresAt, DispatchBy: op.DispatchBy,
+		CreatedAt: w.at, ProposedAt: w.at, ExpiresAt: op.ExpiresAt, DispatchBy: w.at.Add(e.rule.MaxAge),
+	}
+	if !op.ExpiresAt.IsZero() && op.ExpiresAt.Before(draft.DispatchBy) {
+		draft.DispatchBy = op.ExpiresAt
 	}
 	gone, told, err := apply(op, cause{
 		event: EventSuperseded, at: w.at, actor: w.approver, by: string(w.approver), message: w.reason,
@@ -144,7 +147,7 @@ func (e *edit) replace(op *Operation, w word, change *Change) (*Operation, error
 	wish.ID, wish.Approvers, wish.Votes, wish.AskedAt = "", nil, nil, w.at
 	wish.ExpiresAt = w.at.Add(e.rule.ApprovalExpires)
 	k := cause{
-		event: EventProposed, at: w.at, actor: w.approver, approval: wish, dispatchBy: op.DispatchBy,
+		event: EventProposed, at: w.at, actor: w.approver, approval: wish, dispatchBy: draft.DispatchBy,
 		rulesHash: op.RulesHash, definition: op.Definition,
 	}
 	wish.Digest = proposalDigest(draft, k, ToolFacts{UpstreamIdentity: op.UpstreamIdentity})

@@ -20,6 +20,7 @@ import (
 // the ledger.
 func RunTogether(t *testing.T, open func(t *testing.T) []deed.Store) {
 	t.Run("spenders never exceed a budget", func(t *testing.T) { spendTogether(t, open(t)) })
+	t.Run("a budget for ten lets exactly ten of 32 through", func(t *testing.T) { fillTogether(t, open(t)) })
 	t.Run("an edited proposal is found, run and replayed everywhere", func(t *testing.T) { editTogether(t, open(t)) })
 	t.Run("of two hundred who approve one proposal one does, and the others are told", func(t *testing.T) { approveTogether(t, open(t)) })
 }
@@ -125,6 +126,34 @@ func spendTogether(t *testing.T, stores []deed.Store) {
 	sum := within(t, stores[0])
 	if sum.Spent != units(int64(10*committed.n)) || committed.n+refused.n == 0 {
 		t.Errorf("%s is spent by %d commits, %d were refused", sum.Spent, committed.n, refused.n)
+	}
+}
+
+// fillTogether lets 16 pay at once, and then 16 more.
+func fillTogether(t *testing.T, stores []deed.Store) {
+	runtimes := processes(t, stores, payRule())
+	var executed, refused counter
+	for round := range 2 {
+		all(16, func(i int) {
+			rt := runtimes[i%len(runtimes)]
+			answer, grant, err := rt.Claim(context.Background(), payCall(16*round+i))
+			switch {
+			case err != nil:
+				t.Error(err)
+			case grant != nil:
+				executed.add()
+				if _, err := rt.Settle(context.Background(), grant, deed.Outcome{Kind: deed.OutcomeSuccess}); err != nil {
+					t.Error(err)
+				}
+			case answer.Decision == deed.Denied && answer.Reason == deed.ReasonBudgetExceeded:
+				refused.add()
+			default:
+				t.Errorf("%s(%s) %s", answer.Decision, answer.Reason, answer.Text)
+			}
+		})
+	}
+	if executed.n != 10 || refused.n != 22 {
+		t.Errorf("%d executed, %d were refused", executed.n, refused.n)
 	}
 }
 
