@@ -147,10 +147,20 @@ func (m *mailbox) find(folder, field, value string, whole bool) ([]stored, error
 	if len(uids) > most {
 		return nil, fmt.Errorf("%d mails answer to %s %s", len(uids), field, value)
 	}
-	return m.load(folder, imap.UIDSetNum(uids...), func(s stored) bool {
-		header, _ := parse(append(slices.Clone(headerOf(s.raw)), "\r\n"...))
-		return header != nil && strings.TrimSpace(header.Header.Get(field)) == value
+	unreadable := 0
+	list, err := m.load(folder, imap.UIDSetNum(uids...), func(s stored) bool {
+		header, err := parse(append(slices.Clone(headerOf(s.raw)), "\r\n"...))
+		if err != nil {
+			unreadable++
+			return false
+		}
+		return strings.TrimSpace(header.Header.Get(field)) == value
 	}, whole)
+	if err == nil && unreadable > 0 && !whole {
+		// For a look-up, what cannot be read might be the mail.
+		err = fmt.Errorf("%d of the mails that answer to %s %s have a header that cannot be read", unreadable, field, value)
+	}
+	return list, err
 }
 
 // load fetches mails of the selected folder that are not larger than the account takes.

@@ -3,7 +3,9 @@
 package mail_test
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -62,4 +64,10 @@ func parts(t *testing.T, contentType string, body io.Reader) map[string][]byte {
 		}
 		out[inner] = raw
 	}
+}
+
+// digestOf is the revision of a mail that a cabinet keeps.
+func digestOf(raw string) string {
+	sum := sha256.Sum256([]byte(strings.ReplaceAll(raw, "\n", "\r\n")))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -109,3 +109,26 @@ func TestNothingOfTheClearCountsAfterTLS(t *testing.T) {
 		t.Errorf("got %v and the server heard %q: %s", of(out), line, out.Message)
 	}
 }
+
+func TestSTARTTLSThatFails(t *testing.T) {
+	own, pool := certificate(t)
+	for _, c := range []struct {
+		name   string
+		strike strike
+		code   int
+		want   verdict
+	}{
+		{"refused for now", refuseHere, 454, retryable}, {"refused", refuseHere, 502, retryable}, {"cut", cutAfter, 0, notSent}, {"half a reply", halfReply, 0, notSent},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := startPost(t, func(s *smtp.Server) { s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{own}} })
+			between := startProxy(t, server.address, "STARTTLS", c.strike, c.code)
+			out := call(t, t.Context(), account(t, between.address, func(o *mail.Options) {
+				o.SMTP.Security, o.SMTP.TLS = "starttls", &tls.Config{RootCAs: pool}
+			}), "mail_send", plainMail())
+			if of(out) != c.want || len(server.accepted()) != 0 {
+				t.Errorf("got %v: %s", of(out), out.Message)
+			}
+		})
+	}
+}
