@@ -37,7 +37,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		case !c.named(r.Host):
 			c.plain(w, http.StatusForbidden, "The Host header does not name this console. Nothing was done. Add the name to the console's hosts if it is one of its own.")
 			return
-		case c.Local != nil && !fromHere(r.RemoteAddr):
+		case c.Local != nil && !fromHere(r):
 			c.plain(w, http.StatusForbidden, "No authentication is configured, so only this machine is answered.")
 			return
 		}
@@ -78,4 +78,13 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-func fromHere(address string) bool { return loopback(hostOf(address)) }
+// fromHere reports whether a request was made on this machine. One that a proxy
+// passed on was not, wherever the proxy runs.
+func fromHere(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
+		if r.Header.Get(name) != "" {
+			return false
+		}
+	}
+	return loopback(hostOf(r.RemoteAddr))
+}

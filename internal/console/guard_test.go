@@ -108,6 +108,16 @@ func TestSessions(t *testing.T) {
 			t.Errorf("HTTP %d to %s", w.Code, w.Header().Get("Location"))
 		}
 		vera = r.as("viewer-token")
+		for range 7 {
+			r.clock.Advance(10 * time.Minute)
+			q := httptest.NewRequest("GET", "/", nil)
+			q.Header.Set("HX-Request", "true")
+			vera.send(q)
+		}
+		if w := vera.get("/"); w.Code != http.StatusSeeOther {
+			t.Errorf("a page that reloads itself kept the session: HTTP %d", w.Code)
+		}
+		vera = r.as("viewer-token")
 		for range 13 {
 			r.clock.Advance(55 * time.Minute)
 			vera.get("/")
@@ -183,6 +193,12 @@ func TestWithoutAuthenticationItOnlyReads(t *testing.T) {
 	q.RemoteAddr = "198.51.100.7:4000"
 	if w := anybody.send(q); w.Code != http.StatusForbidden {
 		t.Errorf("another machine: HTTP %d", w.Code)
+	}
+	q = httptest.NewRequest("GET", "/", nil)
+	q.RemoteAddr = "127.0.0.1:4000"
+	q.Header.Set("X-Forwarded-For", "198.51.100.7")
+	if w := anybody.send(q); w.Code != http.StatusForbidden {
+		t.Errorf("another machine by way of a proxy: HTTP %d", w.Code)
 	}
 	owner := r.as(bootstrap)
 	want(t, owner.page("/"), "console:local", "admin")

@@ -73,6 +73,9 @@ func TestLedgerPagesByKey(t *testing.T) {
 	seen := 0
 	for address := "/ledger"; address != ""; {
 		page := vera.page(address)
+		if live := strings.Contains(page, "data-live="); live != (address == "/ledger") {
+			t.Errorf("%s looks for what is new: %v", address, live)
+		}
 		seen += strings.Count(page, "<tr data-row>")
 		address = ""
 		if _, rest, found := strings.Cut(page, `href="/ledger?before=`); found {

@@ -81,8 +81,9 @@ func (s *sessions) dropOldest() {
 	delete(s.open, oldest)
 }
 
-// find returns who a cookie's value stands for.
-func (s *sessions) find(value string) (session, bool) {
+// find returns who a cookie's value stands for. Only what a person does is a
+// use: a page that looks for news by itself keeps nobody logged in.
+func (s *sessions) find(value string, use bool) (session, bool) {
 	id, _, _ := strings.Cut(value, ".")
 	if !hmac.Equal([]byte(value), []byte(s.sign(id))) {
 		return session{}, false
@@ -98,13 +99,15 @@ func (s *sessions) find(value string) (session, bool) {
 		delete(s.open, id)
 		return session{}, false
 	}
-	one.used = now
+	if use {
+		one.used = now
+	}
 	return *one, true
 }
 
 // finish ends the session of a cookie's value.
 func (s *sessions) finish(value string) {
-	if _, known := s.find(value); !known {
+	if _, known := s.find(value, false); !known {
 		return
 	}
 	id, _, _ := strings.Cut(value, ".")
@@ -127,9 +130,10 @@ func (c *Console) cookie(name, value string, mode http.SameSite) *http.Cookie {
 }
 
 func (c *Console) present(r *http.Request) (session, bool) {
+	byItself := r.Header.Get("Accept") == "text/event-stream" || r.Header.Get("HX-Request") == "true" && (r.URL.Path == "/" || r.URL.Path == "/flags")
 	cookie, err := r.Cookie(c.cookieName())
 	if err != nil {
 		return session{}, false
 	}
-	return c.sessions.find(cookie.Value)
+	return c.sessions.find(cookie.Value, !byItself)
 }
