@@ -44,6 +44,7 @@ var allowed = map[string]map[string]string{
 	"internal/bench": {
 		"": "measures the Runtime", "sqlite": "on the shipping ledger", "sqlite/*": "beside its floor",
 		"faultkit": "with the fixture provider", "faultkit/*": "with the fixture provider",
+		"postgres": "on the ledger for many machines", "test/pgcluster": "on a server that it starts itself",
 	},
 	"api": {"": "its words are those of the domain"},
 	"internal/server": {
@@ -57,7 +58,7 @@ var allowed = map[string]map[string]string{
 	},
 	"internal/cli": {
 		"": "operator verbs", "internal/daemon": "starts it", "internal/enroll": "init and uninit", "internal/canon": "hash",
-		"internal/bench": "bench", "policy": "config and tools", "sqlite": "ops on a ledger", "faultkit": "prove and demo", "faultkit/*": "prove and demo",
+		"internal/bench": "bench", "connector": "the catalogue", "policy": "config and tools", "sqlite": "ops on a ledger", "faultkit": "prove and demo", "faultkit/*": "prove and demo",
 		"mcpgate": "lists the tools of an upstream", "telemetry": "switches it on", "api": "ops on a running daemon",
 	},
 	"internal/notify": {"": "names operations"},

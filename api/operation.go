@@ -141,6 +141,9 @@ type ResolveRequest struct {
 	// Force decides although the process that sent it may still be at work.
 	// With not_applied it authorises a second effect.
 	Force bool `json:"force,omitempty"`
+	// NewProviderKey gives the next attempt another key of the provider's, with
+	// not_applied.
+	NewProviderKey bool `json:"new_provider_key,omitempty"`
 }
 
 // ApproveRequest consents to a proposal. With Arguments it replaces the proposal

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/policy"
 )
 
@@ -26,7 +27,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 		Use: "check FILE", Short: "Check a configuration file", Args: cobra.ExactArgs(1),
 		Example: "  deed config check deed.yaml",
 		RunE: action(func(_ context.Context, args []string) error {
-			config, err := policy.Load(args[0], a.getenv)
+			config, err := daemon.LoadConfig(args[0], a.getenv)
 			var wrong *policy.Error
 			switch {
 			case errors.As(err, &wrong):

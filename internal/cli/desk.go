@@ -23,6 +23,15 @@ type desk interface {
 	Resolve(ctx context.Context, id deed.OperationID, res deed.Resolution) (*deed.Operation, error)
 	Cancel(ctx context.Context, id deed.OperationID, reason string) (*deed.Operation, error)
 	Reopen(ctx context.Context, id deed.OperationID, reason string) (*deed.Operation, error)
+	Approve(ctx context.Context, id deed.OperationID, consent deed.Consent) (*deed.Operation, error)
+	Deny(ctx context.Context, id deed.OperationID, consent deed.Consent) (*deed.Operation, error)
+	EditAndApprove(ctx context.Context, id deed.OperationID, digest deed.Digest, arguments []byte, reason string) (*deed.Operation, error)
+	Reconcile(ctx context.Context, id deed.OperationID) (lookedUp, error)
+	Run(ctx context.Context, id deed.OperationID) (attempted, error)
+	// ResolveMany decides about every operation of the query, or says what a
+	// decision would do.
+	ResolveMany(ctx context.Context, query deed.Query, res deed.Resolution, dry bool) ([]deed.Resolved, error)
+	Budgets(ctx context.Context) ([]budgetLine, error)
 	// Hears is until when the process that sent an operation may still report.
 	Hears(op *deed.Operation) time.Time
 	Now() time.Time
@@ -128,6 +137,97 @@ func (d *ledgerDesk) Reopen(ctx context.Context, id deed.OperationID, reason str
 		return nil, err
 	}
 	return d.core.Runtime.Reopen(ctx, who, id, reason)
+}
+
+func (d *ledgerDesk) Approve(ctx context.Context, id deed.OperationID, consent deed.Consent) (*deed.Operation, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.core.Runtime.Approve(ctx, who, id, consent)
+}
+
+func (d *ledgerDesk) Deny(ctx context.Context, id deed.OperationID, consent deed.Consent) (*deed.Operation, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.core.Runtime.Deny(ctx, who, id, consent)
+}
+
+func (d *ledgerDesk) EditAndApprove(ctx context.Context, id deed.OperationID, digest deed.Digest, arguments []byte, reason string) (*deed.Operation, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.core.Runtime.EditAndApprove(ctx, who, id, digest, arguments, reason)
+}
+
+func (d *ledgerDesk) Reconcile(ctx context.Context, id deed.OperationID) (lookedUp, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return lookedUp{}, err
+	}
+	found, err := d.core.Runtime.Reconcile(ctx, who, id)
+	if err != nil {
+		return lookedUp{}, err
+	}
+	return findingOf(found), nil
+}
+
+func (d *ledgerDesk) Run(ctx context.Context, id deed.OperationID) (attempted, error) {
+	who, err := owner(ctx, d.at, d.core, d.who, id)
+	if err != nil {
+		return attempted{}, err
+	}
+	op, err := d.core.Runtime.Get(ctx, who, id)
+	if err != nil {
+		return attempted{}, err
+	}
+	answer, err := d.core.RunStored(ctx, who, op)
+	if err != nil {
+		return attempted{}, err
+	}
+	return attempted{answer.Operation, answer.Decision, answer.Reason, answer.Text}, nil
+}
+
+func (d *ledgerDesk) ResolveMany(ctx context.Context, query deed.Query, res deed.Resolution, dry bool) ([]deed.Resolved, error) {
+	all, err := everyone(ctx, d.at, d.core, d.who)
+	if err != nil {
+		return nil, err
+	}
+	var list []deed.Resolved
+	for _, who := range all {
+		some, err := d.core.Runtime.ResolveMany(ctx, who, query, res, dry)
+		list = append(list, some...)
+		if err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// Budgets shows those of the configuration, in every tenant that the command
+// covers.
+func (d *ledgerDesk) Budgets(ctx context.Context) ([]budgetLine, error) {
+	all, err := everyone(ctx, d.at, d.core, d.who)
+	if err != nil {
+		return nil, err
+	}
+	var list []budgetLine
+	for _, who := range all {
+		standing, err := d.core.Runtime.Budgets(ctx, who, d.core.Budgets())
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range standing {
+			list = append(list, budgetLine{
+				Tenant: who.Tenant, Name: b.Budget.Name, Share: b.Share, Currency: b.Budget.Currency, Limit: b.Budget.Limit.String(),
+				Held: b.Held.String(), Spent: b.Spent.String(), Left: b.Left.String(),
+			})
+		}
+	}
+	return list, nil
 }
 
 // Hears implements desk: deed.Runtime.Resolve refuses until then.

@@ -84,7 +84,7 @@ func (d *serverDesk) Events(ctx context.Context, id deed.OperationID) ([]deed.Ev
 
 func (d *serverDesk) Resolve(ctx context.Context, id deed.OperationID, res deed.Resolution) (*deed.Operation, error) {
 	return d.answered(d.client.Resolve(ctx, id, api.ResolveRequest{
-		Outcome: res.Outcome, RemoteIDs: res.RemoteIDs, Reason: res.Reason, Version: res.Version, Force: res.Force,
+		Outcome: res.Outcome, RemoteIDs: res.RemoteIDs, Reason: res.Reason, Version: res.Version, Force: res.Force, NewProviderKey: res.NewProviderKey,
 	}))
 }
 
@@ -94,6 +94,82 @@ func (d *serverDesk) Cancel(ctx context.Context, id deed.OperationID, reason str
 
 func (d *serverDesk) Reopen(ctx context.Context, id deed.OperationID, reason string) (*deed.Operation, error) {
 	return d.answered(d.client.Reopen(ctx, id, reason))
+}
+
+func (d *serverDesk) Approve(ctx context.Context, id deed.OperationID, consent deed.Consent) (*deed.Operation, error) {
+	return d.answered(d.client.Approve(ctx, id, api.ApproveRequest{Digest: consent.Digest, Reason: consent.Reason}))
+}
+
+func (d *serverDesk) Deny(ctx context.Context, id deed.OperationID, consent deed.Consent) (*deed.Operation, error) {
+	return d.answered(d.client.Deny(ctx, id, api.DenyRequest{Digest: consent.Digest, Reason: consent.Reason}))
+}
+
+func (d *serverDesk) EditAndApprove(ctx context.Context, id deed.OperationID, digest deed.Digest, arguments []byte, reason string) (*deed.Operation, error) {
+	return d.answered(d.client.Approve(ctx, id, api.ApproveRequest{Digest: digest, Reason: reason, Arguments: arguments}))
+}
+
+func (d *serverDesk) Reconcile(ctx context.Context, id deed.OperationID) (lookedUp, error) {
+	f, err := d.client.Reconcile(ctx, id)
+	if err != nil {
+		return lookedUp{}, d.explain(err)
+	}
+	return lookedUp{operationOf(f.Operation), f.Verdict, f.Counted, f.Why, f.Strategy, f.Evidence, f.RemoteIDs, f.Stale}, nil
+}
+
+// Run implements desk. What the daemon answers as a problem is an answer here
+// where an attempt was asked for.
+func (d *serverDesk) Run(ctx context.Context, id deed.OperationID) (attempted, error) {
+	answer, err := d.client.Run(ctx, id)
+	verdict := answer.Verdict
+	text := ""
+	if problem, ok := api.AsProblem(err); ok && problem.Decision != "" {
+		verdict, text, err = problem.Verdict, problem.Detail, nil
+	}
+	if err != nil {
+		return attempted{}, d.explain(err)
+	}
+	out := attempted{decision: verdict.Decision, reason: verdict.Reason, text: text}
+	if verdict.Operation != nil {
+		out.op = operationOf(*verdict.Operation)
+	}
+	return out, nil
+}
+
+// ResolveMany decides about one operation after the other.
+func (d *serverDesk) ResolveMany(ctx context.Context, query deed.Query, res deed.Resolution, dry bool) ([]deed.Resolved, error) {
+	var list []deed.Resolved
+	for {
+		page, err := d.List(ctx, query)
+		if err != nil {
+			return list, err
+		}
+		for _, op := range page.Operations {
+			one := deed.Resolved{Operation: op}
+			if !dry {
+				if moved, err := d.Resolve(ctx, op.ID, res); err != nil {
+					one.Err = err
+				} else {
+					one.Operation = moved
+				}
+			}
+			list = append(list, one)
+		}
+		if query.Before = page.Next; query.Before == "" {
+			return list, nil
+		}
+	}
+}
+
+func (d *serverDesk) Budgets(ctx context.Context) ([]budgetLine, error) {
+	budgets, err := d.client.Budgets(ctx)
+	if err != nil {
+		return nil, d.explain(err)
+	}
+	var list []budgetLine
+	for _, b := range budgets.Budgets {
+		list = append(list, budgetLine{Name: b.Name, Share: b.Share, Currency: b.Currency, Limit: b.Limit, Held: b.Held, Spent: b.Spent, Left: b.Left})
+	}
+	return list, nil
 }
 
 func (d *serverDesk) answered(op api.Operation, err error) (*deed.Operation, error) {

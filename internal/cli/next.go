@@ -30,13 +30,26 @@ func nextSteps(op *deed.Operation, now, hears time.Time, where string) []step {
 		}
 	}
 	switch state {
+	case deed.StateAwaitingApproval:
+		steps = append(steps, step{What: "it waits for a person until " + op.Approval.ExpiresAt.UTC().Format(time.RFC3339) + "; look at what will be sent (--arguments), then decide:"})
+		offer(deed.EventApproved, "send exactly this, once", "approve", "--digest "+string(op.Approval.Digest))
+		offer(deed.EventApprovalDenied, "never send it; the agent is told why", "deny", "--digest "+string(op.Approval.Digest)+` --reason "why"`)
+	case deed.StateAuthorized:
+		what := "it is approved and sent by a gateway by itself"
+		if op.Approval == nil || op.Approval.Run == deed.RunOnCall {
+			what = "it is sent when its caller calls again with the same key"
+		}
+		steps = append(steps, step{What: what}, step{"send it now", command("run", "")})
 	case deed.StateExecuting:
 		steps = append(steps, step{What: "wait: an attempt is under way until " + op.LeaseExpiresAt.UTC().Format(time.RFC3339) + " at least"})
 	case deed.StateFailedRetryable:
-		steps = append(steps, step{What: "the caller may send the same call under the same key again from " + op.RetryAt.UTC().Format(time.RFC3339)})
+		steps = append(steps, step{What: "the caller may send the same call under the same key again from " + op.RetryAt.UTC().Format(time.RFC3339)}, step{"send it again now", command("run", "")})
 	case deed.StateUncertain, deed.StateAwaitingInput, deed.StateAbandoned:
 		if now.Before(hears) {
 			steps = append(steps, step{What: "until " + hears.UTC().Format(time.RFC3339) + " the process that sent it may still report; decide after that, or add --force to the command (only with --not-applied does that risk a second effect)"})
+		}
+		if current := op.Current(); current != nil && current.Probing != nil {
+			steps = append(steps, step{"look it up at the provider now", command("reconcile", "")})
 		}
 		steps = append(steps, step{What: "look at " + op.Tool.Upstream() + " whether it happened, then say what you saw:"})
 		offer(deed.EventResolvedCommitted, "it happened", "resolve", `--committed --remote-id ID --reason "how you know"`)

@@ -18,14 +18,20 @@ func (a *app) opsResolveCommand() *cobra.Command {
 	var at place
 	var res deed.Resolution
 	var committed, notApplied, abandon bool
+	var many manyOf
 	c := &cobra.Command{
-		Use:   "resolve OPERATION (--committed [--remote-id ID...] | --not-applied | --abandon) --reason TEXT",
-		Short: "Say what became of an uncertain operation", Args: cobra.ExactArgs(1),
+		Use:   "resolve (OPERATION | --all) (--committed [--remote-id ID...] | --not-applied | --abandon) --reason TEXT",
+		Short: "Say what became of an uncertain operation", Args: cobra.MaximumNArgs(1),
 		Long: `Records your decision about an operation whose outcome nobody knows. Look at the
 provider first: --not-applied permits another attempt, and if the first one did
 happen, that is a second effect. --abandon closes the question without an answer;
 a late proof still counts. --force decides although the process that sent it may
-still be at work.`,
+still be at work.
+
+--all decides about every uncertain operation that --tool and --actor select, one
+after the other; --dry-run shows which they are and what would be refused.
+--new-provider-key gives the next attempt another key of the provider's, for
+providers that keep answering with the failure that they stored.`,
 		Example: `  deed ops resolve op_01KB7Q5W2M9X4T6R8V0C3E5G7H --committed --remote-id pay_1 --reason "seen at the provider"
   deed ops resolve op_01KB7Q5W2M9X4T6R8V0C3E5G7H --not-applied --reason "not in the provider's list of today"`,
 		RunE: action(func(ctx context.Context, args []string) error {
@@ -43,6 +49,19 @@ still be at work.`,
 			if len(res.RemoteIDs) > 0 && !committed {
 				return fail(exitUsage, "--remote-id goes with --committed only; nothing was decided")
 			}
+			switch {
+			case many.all && len(args) > 0:
+				return fail(exitUsage, "--all stands beside an operation; nothing was decided; keep one of the two")
+			case many.all:
+				return a.resolveMany(ctx, at, many, res)
+			case len(args) == 0:
+				return fail(exitUsage, "no operation is named; nothing was decided; name one, or write --all")
+			case many.dry || many.tool != "" || many.actor != "":
+				return fail(exitUsage, "--dry-run, --tool and --actor go with --all; nothing was decided")
+			}
+			if res.NewProviderKey && !notApplied {
+				return fail(exitUsage, "--new-provider-key goes with --not-applied only; nothing was decided")
+			}
 			return a.decide(ctx, at, args[0], func(d desk, id deed.OperationID) (*deed.Operation, error) {
 				op, err := d.Resolve(ctx, id, res)
 				if err == nil && !recorded(op, res.RemoteIDs) {
@@ -59,6 +78,11 @@ still be at work.`,
 	c.Flags().StringArrayVar(&res.RemoteIDs, "remote-id", nil, "the provider's `id` of what was made; may be repeated")
 	c.Flags().StringVar(&res.Reason, "reason", "", "how you know")
 	c.Flags().BoolVar(&res.Force, "force", false, "decide although it may still be under way")
+	c.Flags().BoolVar(&res.NewProviderKey, "new-provider-key", false, "let the next attempt carry another key of the provider's (with --not-applied)")
+	c.Flags().BoolVar(&many.all, "all", false, "decide about every uncertain operation that the filters select")
+	c.Flags().BoolVar(&many.dry, "dry-run", false, "show what would be decided, and write nothing (with --all)")
+	c.Flags().StringVar(&many.tool, "tool", "", "`upstream/tool` (with --all)")
+	c.Flags().StringVar(&many.actor, "actor", "", "who began it (with --all)")
 	c.MarkFlagsMutuallyExclusive("committed", "not-applied", "abandon")
 	c.MarkFlagsOneRequired("committed", "not-applied", "abandon")
 	_ = c.MarkFlagRequired("reason")

@@ -15,7 +15,8 @@ import (
 
 func (a *app) opsCommand() *cobra.Command {
 	c := group("ops", "Look at operations and decide about them",
-		a.opsListCommand(), a.opsShowCommand(), a.opsResolveCommand(), a.opsCancelCommand(), a.opsReopenCommand())
+		a.opsListCommand(), a.opsShowCommand(), a.opsApproveCommand(), a.opsDenyCommand(), a.opsResolveCommand(), a.opsReconcileCommand(),
+		a.opsRunCommand(), a.opsCancelCommand(), a.opsReopenCommand())
 	c.Long = `Works on the ledger itself, also while gateways use it, as operator:USER with
 all rights; or, with --server, through a running daemon, as whoever the token
 belongs to. What you decide is in the operation's history, under that name.`

@@ -79,7 +79,7 @@ func (a *app) describe(s shown, now time.Time) []string {
 		{"key", strings.TrimSpace(s.IdempotencyKey + " (" + string(s.Provenance) + ", " + string(s.Identity) + ")")},
 		{"fingerprint", string(op.Fingerprint)}, {"matter", string(op.Matter)}, {"payload", string(op.PayloadDigest)},
 		{"sent to", op.UpstreamIdentity}, {"message", op.Message}, {"decided by", op.DecidedBy},
-		{"begun", when(op.CreatedAt, now)}, {"settled", when(op.SettledAt, now)}, {"delivered", when(op.DeliveredAt, now)},
+		{"approval", approvalText(op, now)}, {"begun", when(op.CreatedAt, now)}, {"settled", when(op.SettledAt, now)}, {"delivered", when(op.DeliveredAt, now)},
 		{"policy", op.PolicyRevision},
 	}
 	var lines []string
@@ -111,6 +111,25 @@ func (a *app) describe(s shown, now time.Time) []string {
 		}
 	}
 	return lines
+}
+
+// approvalText says what consent the operation carries or waits for.
+func approvalText(op *deed.Operation, now time.Time) string {
+	a := op.Approval
+	if a == nil {
+		return ""
+	}
+	text := string(a.Digest)
+	if len(a.Approvers) > 0 {
+		text += ", approved by " + strings.Join(a.Approvers, ", ")
+	}
+	if a.Quorum > 1 {
+		text += fmt.Sprintf(" (%d of %d)", len(a.Votes), a.Quorum)
+	}
+	if a.SpentAt.IsZero() {
+		return text + ", until " + a.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return text + ", used " + when(a.SpentAt, now)
 }
 
 // section is a titled table, nothing when it has no rows beside its heading.

@@ -68,7 +68,7 @@ func (a *app) rules(file string, bare policy.BareOptions) (*policy.Config, error
 	if file == "" {
 		return policy.BareConfig(bare), nil
 	}
-	config, err := policy.Load(file, a.getenv)
+	config, err := daemon.LoadConfig(file, a.getenv)
 	if err != nil {
 		return nil, &failure{code: exitUsage, err: err}
 	}

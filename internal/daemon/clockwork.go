@@ -51,6 +51,9 @@ func (w *clockwork) stop() {
 
 func (c *Core) lookUpFailed(err error) { c.log("look-up: " + err.Error() + "; it is tried again") }
 
+// Budgets lists the configured budgets by name.
+func (c *Core) Budgets() []deed.Budget { return budgetsOf(c.Config) }
+
 // budgetsOf lists the configured budgets by name.
 func budgetsOf(config *policy.Config) []deed.Budget {
 	return slices.SortedFunc(maps.Values(config.Budgets), func(a, b deed.Budget) int { return cmp.Compare(a.Name, b.Name) })

@@ -99,6 +99,10 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 		return nil, err
 	}
 	c := &Core{Config: o.Config, Ledger: ledger, Policy: routed(o.Config.Policy(), routes), routes: routes, Clock: clock, place: o.Ledger, log: o.Log, approved: make(chan struct{}, 1), tally: console.NewTally(clock)}
+	if err := c.openConnectors(o.getenv); err != nil {
+		return nil, errors.Join(err, ledger.Close())
+	}
+	c.Policy = connected{c.Policy, c}
 	if o.Transport != "" {
 		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
 	}
@@ -164,6 +168,9 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 	for name, up := range c.Config.Upstreams {
 		c.upstreams[name] = NewUpstream(up, o.Environ, c.Clock, o.Stderr, o.Log)
 	}
+	for name, tools := range c.locals {
+		c.upstreams[name] = mcpgate.LocalUpstream{Tools: tools, Name: name, Version: o.Build}
+	}
 	c.calls = newTools(c.gate, c.upstreams)
 	return nil
 }
@@ -182,9 +189,6 @@ func (c *Core) hear(ctx context.Context, event deed.Event) {
 	}
 }
 
-// identityOf tells where the effects of an upstream's tools go.
-func (c *Core) identityOf(upstream string) string { return c.Config.UpstreamIdentity(upstream) }
-
 // Upstream returns the connection to a configured server.
 func (c *Core) Upstream(name string) (mcpgate.Upstream, bool) {
 	up, ok := c.upstreams[name]
@@ -195,6 +199,9 @@ func (c *Core) Upstream(name string) (mcpgate.Upstream, bool) {
 // still running when ctx ends are uncertain.
 func (c *Core) Close(ctx context.Context) error {
 	err := errors.Join(c.gate.Close(ctx), c.calls.Close(), c.Runtime.Close(ctx))
+	for _, tools := range c.locals {
+		closeTools(tools)
+	}
 	c.looks.Wait()
 	c.notices.close(ctx)
 	err = errors.Join(err, c.Ledger.Close(), c.flush(ctx))

@@ -50,6 +50,7 @@ func answerRules(config *policy.Config) func(deed.Tool) outcome.Rules {
 		for _, rule := range settings.Failed {
 			rules.Failed = append(rules.Failed, outcome.Failed{
 				Text: rule.Text, Code: rule.Code, Final: rule.Final, AnyResult: rule.AnyResult, RetryAfter: rule.RetryAfter,
+				Status: rule.Status, RetryAfterRequired: rule.RetryAfterRequired,
 			})
 		}
 		return rules

@@ -139,11 +139,13 @@ func (s *Server) resolve(x *exchange) reply {
 	switch {
 	case body.Reason == "":
 		return malformed("reason is missing: say how you know; nothing was changed")
+	case body.NewProviderKey && body.Outcome != deed.ResolveNotApplied:
+		return malformed("new_provider_key belongs to not_applied; nothing was changed")
 	case len(body.RemoteIDs) > 0 && body.Outcome != deed.ResolveCommitted:
 		return malformed("remote_ids belong to committed; nothing was changed")
 	}
 	return s.operated(s.Runtime.Resolve(x.Context(), x.who, x.id(), deed.Resolution{
-		Outcome: body.Outcome, RemoteIDs: body.RemoteIDs, Reason: body.Reason, Version: body.Version, Force: body.Force,
+		Outcome: body.Outcome, RemoteIDs: body.RemoteIDs, Reason: body.Reason, Version: body.Version, Force: body.Force, NewProviderKey: body.NewProviderKey,
 	}))
 }
 

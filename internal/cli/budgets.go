@@ -1,0 +1,66 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deed-run/deed"
+)
+
+// budgetLine is one share of a budget as it stands; amounts are exact decimals.
+type budgetLine struct {
+	Tenant   deed.Tenant `json:"tenant,omitempty"`
+	Name     string      `json:"name"`
+	Share    string      `json:"share,omitempty"`
+	Currency string      `json:"currency"`
+	Limit    string      `json:"limit"`
+	Held     string      `json:"held"`
+	Spent    string      `json:"spent"`
+	Left     string      `json:"left"`
+}
+
+func (a *app) budgetsCommand() *cobra.Command {
+	var at place
+	list := &cobra.Command{
+		Use: "list", Short: "Show what each budget has given out: held, spent, left", Args: cobra.NoArgs,
+		Long: `Shows every share of every configured budget. Held is what operations without a
+settled outcome keep reserved, whatever their age; spent is what was committed
+within the budget's window. Left may be negative: what a provider charged is
+recorded, never refused.`,
+		Example: "  deed budgets list --config deed.yaml\n  deed budgets list --server http://127.0.0.1:7391 --json",
+		RunE: action(func(ctx context.Context, _ []string) (err error) {
+			d, err := a.desk(ctx, at)
+			if err != nil {
+				return err
+			}
+			defer leave(d, &err)
+			budgets, err := d.Budgets(ctx)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]any{"budgets": append([]budgetLine{}, budgets...)})
+			}
+			if len(budgets) == 0 {
+				return a.print("no budgets are configured")
+			}
+			rows := [][]string{{"BUDGET", "SHARE", "TENANT", "LIMIT", "HELD", "SPENT", "LEFT", "CURRENCY"}}
+			for _, b := range budgets {
+				rows = append(rows, []string{b.Name, orDash(b.Share), orDash(string(b.Tenant)), b.Limit, b.Held, b.Spent, b.Left, b.Currency})
+			}
+			return a.print(table(rows)...)
+		}),
+	}
+	at.operatorFlags(list)
+	return group("budgets", "Look at budgets", list)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
