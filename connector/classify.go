@@ -68,10 +68,11 @@ func unknown(a answer, text string) deed.Outcome {
 	return deed.Outcome{Kind: deed.OutcomeUnknown, Reason: deed.ReasonOutcomeUnknown, Message: "HTTP " + strconv.Itoa(a.status) + ", " + text}
 }
 
-// errorsAt is the first of the places that is not empty.
+// errorsAt is the first of the places that is not empty. In an answer that cannot be read none of them is.
 func errorsAt(a answer, pointers []string) string {
 	for _, pointer := range pointers {
-		if raw, found, err := arguments(a.body).pick(pointer); a.json && err == nil && found && !hollow(raw) {
+		raw, found, err := arguments(a.body).pick(pointer)
+		if !a.json || err != nil || found && !hollow(raw) {
 			return pointer
 		}
 	}

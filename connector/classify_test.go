@@ -68,6 +68,8 @@ func TestWhatAnAnswerProves(t *testing.T) {
 		{name: "a 200 that says it", rules: "success: {at: /ok, is: \"true\"}", status: 200, body: `{"ok":true}`, want: done},
 		{name: "a 200 with errors", rules: "errors: [/errors, /data/c/userErrors]", status: 200, body: `{"data":{"c":{"userErrors":[{"m":"x"}]}}}`, want: unknown},
 		{name: "a 200 with no errors in the list", rules: "errors: [/data/c/userErrors]", status: 200, body: `{"data":{"c":{"userErrors":[]}}}`, want: done},
+		{name: "a 200 whose errors cannot be read", rules: "errors: [/errors]", status: 200, body: `{"errors":[],"errors":[{"m":"x"}]}`, want: unknown},
+		{name: "a 200 that is no JSON where errors may stand", rules: "errors: [/errors]", status: 200, body: `<p>`, want: unknown},
 		{name: "a duplicate by status", rules: "duplicate: [{status: 409}]", status: 409, body: `{}`, want: unknown},
 		{name: "a duplicate by text wins over a rule", rules: "definitive: [{status: 400}]\n    duplicate: [{text: already exists}]", status: 400, body: `{"m":"it already exists"}`, want: unknown},
 		{name: "all items taken", rules: "items: {at: /r, sent: /in, id: /id, error: /e}", status: 200, body: `{"r":[{"id":1},{"id":2}]}`, want: done},

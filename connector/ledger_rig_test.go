@@ -14,9 +14,12 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/connector"
+	"github.com/deed-run/deed/mcpgate"
 	"github.com/deed-run/deed/policy"
 	"github.com/deed-run/deed/storetest"
 )
+
+var _ mcpgate.Local = (*connector.Connector)(nil)
 
 // ledger is a Runtime over the reference store, whose policy inherits from the catalogue and whose look-ups are the connector's.
 type ledger struct {

@@ -28,7 +28,6 @@ type Connector struct {
 // settings are the keys of a description before they become a Connector.
 type settings struct {
 	Connector
-	baseURL      string
 	allowPrivate bool
 }
 
@@ -199,7 +198,9 @@ func (r *reader) tie(tools []*tool, list []*lookup) {
 			r.refuse(t.at, fmt.Sprintf("names the look-up %s, which there is not", name), remedy)
 			continue
 		}
-		r.probes(t, lookups[name])
+		if lookups[name].request.path != nil {
+			r.probes(t, lookups[name])
+		}
 	}
 }
 

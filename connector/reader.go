@@ -40,7 +40,7 @@ type reader struct {
 
 // parse returns the root of the source, nil when it is no YAML.
 func (r *reader) parse(source []byte) ast.Node {
-	file, err := parser.ParseBytes(source, 0, parser.AllowDuplicateMapKey())
+	file, err := parseYAML(source)
 	switch {
 	case err != nil:
 		text, _, _ := strings.Cut(err.Error(), "\n")
@@ -57,6 +57,16 @@ func (r *reader) parse(source []byte) ast.Node {
 		return file.Docs[0].Body
 	}
 	return nil
+}
+
+// parseYAML turns a panic of the YAML reader into an error: a description must never end the process.
+func parseYAML(source []byte) (file *ast.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			file, err = nil, fmt.Errorf("it cannot be read: %v", p)
+		}
+	}()
+	return parser.ParseBytes(source, 0, parser.AllowDuplicateMapKey())
 }
 
 func (r *reader) add(line, column int, key, wrong, remedy string) {

@@ -3,7 +3,6 @@
 package connector_test
 
 import (
-	"encoding/json"
 	"flag"
 	"io"
 	"net/http"
@@ -96,15 +95,6 @@ func answers(status int, body string, headers ...string) func(http.ResponseWrite
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}
-}
-
-func compact(t *testing.T, v any) string {
-	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
 }
 
 func golden(t *testing.T, name, got string) {
