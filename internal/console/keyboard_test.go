@@ -19,12 +19,20 @@ func TestInTheBrowser(t *testing.T) {
 	s := r.scene()
 	b := browse(t, r)
 	b.enter("operator-token")
+	whole := b.t
 	key := func(keys string) { b.do(chromedp.KeyEvent(keys)) }
+	step := func(name string, do func(*testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			b.t = t
+			defer func() { b.t = whole }()
+			do(t)
+		})
+	}
 	focused := func() string {
 		return ask[string](b, `(document.activeElement.getAttribute("href") || document.activeElement.id || document.activeElement.textContent || "").trim()`)
 	}
 
-	t.Run("j and k go through the rows, Enter opens one", func(t *testing.T) {
+	step("j and k go through the rows, Enter opens one", func(t *testing.T) {
 		b.open("/ledger")
 		key("j")
 		key("j")
@@ -35,9 +43,9 @@ func TestInTheBrowser(t *testing.T) {
 			t.Errorf("j j j k is at %q, want %q", got, second)
 		}
 		key(kb.Enter)
-		b.until(`location.pathname == "` + second + `"`)
+		b.until(`location.pathname == "` + second + `" && document.readyState == "complete"`)
 	})
-	t.Run("/ goes to the filter, g l to the ledger, ? to the help", func(t *testing.T) {
+	step("/ goes to the filter, g l to the ledger, ? to the help", func(t *testing.T) {
 		key("g")
 		key("l")
 		b.until(`location.pathname == "/ledger" && document.readyState == "complete"`)
@@ -51,7 +59,7 @@ func TestInTheBrowser(t *testing.T) {
 		key(kb.Escape)
 		b.until(`!document.querySelector("#help").open`)
 	})
-	t.Run("a asks, and Enter then approves nothing", func(t *testing.T) {
+	step("a asks, and Enter then approves nothing", func(t *testing.T) {
 		b.open("/op/" + string(s.waits))
 		if focus := ask[string](b, "document.activeElement.tagName"); focus != "BODY" {
 			t.Errorf("the page begins with the focus on %s", focus)
@@ -75,7 +83,7 @@ func TestInTheBrowser(t *testing.T) {
 			t.Errorf("it is %s", got)
 		}
 	})
-	t.Run("the filter reloads the list alone and keeps the address", func(t *testing.T) {
+	step("the filter reloads the list alone and keeps the address", func(t *testing.T) {
 		b.open("/ledger")
 		ask[bool](b, `(() => { window.kept = true; return true })()`)
 		b.do(chromedp.SendKeys(chromedp.CSS("#f-status"), "uncertain"+kb.Enter))
@@ -87,7 +95,7 @@ func TestInTheBrowser(t *testing.T) {
 		b.do(chromedp.NavigateBack())
 		b.until(`location.search == "" && document.querySelectorAll("#listing tr[data-row]").length > 3 && document.querySelector("header.top")`)
 	})
-	t.Run("what is new is said, and shown when asked", func(t *testing.T) {
+	step("what is new is said, and shown when asked", func(t *testing.T) {
 		b.open("/ledger")
 		r.clock.Advance(time.Second)
 		r.call(refund, "refund:order-2000:first", `{"order_id":"2000","amount":1}`, success("re_new"))
@@ -98,7 +106,7 @@ func TestInTheBrowser(t *testing.T) {
 		b.do(chromedp.Click(chromedp.CSS("#news a")))
 		b.until(`document.body.innerText.includes("re_new")`)
 	})
-	t.Run("a proposal that others decide stays and says so", func(t *testing.T) {
+	step("a proposal that others decide stays and says so", func(t *testing.T) {
 		b.open("/approvals")
 		r.approved(s.tick, "second-token")
 		row := `document.querySelector("#row-` + string(s.tick) + `")`
@@ -107,12 +115,12 @@ func TestInTheBrowser(t *testing.T) {
 			t.Error("it can still be ticked")
 		}
 	})
-	t.Run("an uncertain operation is resolved by the form", func(t *testing.T) {
+	step("an uncertain operation is resolved by the form", func(t *testing.T) {
 		b.open("/op/" + string(s.doubt))
 		b.do(chromedp.SendKeys(chromedp.CSS("#remote"), "re_seen"), chromedp.SendKeys(chromedp.CSS("#reason-1"), "seen in the dashboard"), chromedp.Submit(chromedp.CSS("#reason-1")))
 		b.until(`document.body.innerText.includes("Recorded: it happened.")`)
 	})
-	t.Run("hostile text does not run", func(t *testing.T) {
+	step("hostile text does not run", func(t *testing.T) {
 		b.open("/op/" + string(s.hostile))
 		if ask[bool](b, `"owned" in window || document.querySelectorAll("main img, main script").length > 0`) {
 			t.Error("it ran")
@@ -121,7 +129,7 @@ func TestInTheBrowser(t *testing.T) {
 			t.Errorf("%v marks", got)
 		}
 	})
-	t.Run("an argument of a mebibyte is opened quickly enough to be read", func(t *testing.T) {
+	step("an argument of a mebibyte is opened quickly enough to be read", func(t *testing.T) {
 		long := r.call(payout, "payout:long:first-one", `{"note":"`+strings.Repeat("ab\u202e ", 170_000)+`"}`, nil).Operation
 		b.open("/op/" + string(long.ID))
 		if got := ask[float64](b, "document.documentElement.outerHTML.length"); got > 4<<20 {
@@ -131,7 +139,7 @@ func TestInTheBrowser(t *testing.T) {
 			t.Error("it does not say that it shows the beginning")
 		}
 	})
-	t.Run("another site's form is refused", func(t *testing.T) {
+	step("another site's form is refused", func(t *testing.T) {
 		b.open("/approvals")
 		b.do(chromedp.Navigate(`data:text/html,<form method=post action="` + b.url + `/op/` + string(s.hostile) + `/deny"><input name=digest value=x><input name=reason value=y></form><script>document.forms[0].submit()</script>`))
 		b.until(`document.body.innerText.includes("another origin")`)

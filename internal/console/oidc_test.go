@@ -144,15 +144,21 @@ func TestLoggingInAtAnIdentityProvider(t *testing.T) {
 			who.cookies = nil
 			return "code=good-code&state=" + state
 		}, "not begun in this browser"},
-		"a wrong code":               {func(_ *person, state string) string { return "code=bad&state=" + state }, "did not accept the code"},
-		"the provider's refusal":     {func(_ *person, state string) string { return "error=access_denied&state=" + state }, "refused"},
-		"a token of another login":   {func(_ *person, state string) string { p.nonce = "old"; return "code=good-code&state=" + state }, "not valid"},
-		"a token for another client": {func(_ *person, state string) string { p.claims = with(good, "aud", "other"); return "code=good-code&state=" + state }, "not valid"},
+		"a wrong code":             {func(_ *person, state string) string { return "code=bad&state=" + state }, "did not accept the code"},
+		"the provider's refusal":   {func(_ *person, state string) string { return "error=access_denied&state=" + state }, "refused"},
+		"a token of another login": {func(_ *person, state string) string { p.nonce = "old"; return "code=good-code&state=" + state }, "not valid"},
+		"a token for another client": {func(_ *person, state string) string {
+			p.claims = with(good, "aud", "other")
+			return "code=good-code&state=" + state
+		}, "not valid"},
 		"an expired token": {func(_ *person, state string) string {
 			p.claims = with(good, "exp", time.Now().Add(-time.Hour).Unix())
 			return "code=good-code&state=" + state
 		}, "not valid"},
-		"nobody in particular": {func(_ *person, state string) string { p.claims = with(good, "email", ""); return "code=good-code&state=" + state }, "names you"},
+		"nobody in particular": {func(_ *person, state string) string {
+			p.claims = with(good, "email", "")
+			return "code=good-code&state=" + state
+		}, "names you"},
 		"somebody without a role": {func(_ *person, state string) string {
 			p.claims = with(good, "groups", []string{"staff"})
 			return "code=good-code&state=" + state
