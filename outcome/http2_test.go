@@ -90,7 +90,9 @@ func TestWhatAnHTTP2ServerSaysOfAStream(t *testing.T) {
 	}{
 		{
 			"refused before it was processed", "REFUSED_STREAM",
-			func(f *http2.Framer, stream uint32) error { return f.WriteRSTStream(stream, http2.ErrCodeRefusedStream) }, deed.OutcomeUnsent,
+			func(f *http2.Framer, stream uint32) error {
+				return f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
+			}, deed.OutcomeUnsent,
 		},
 		{
 			"reset", "HTTP/2 stream error",
