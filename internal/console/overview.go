@@ -38,7 +38,8 @@ type count struct {
 	oldestAt time.Time
 	// Soonest is when the first one lapses.
 	Soonest time.Time
-	GivenUp int
+	// Stuck is how many no look-up will settle any more.
+	Stuck int
 }
 
 // overview shows GET /.
@@ -64,8 +65,8 @@ func (c *Console) survey(ctx context.Context, who deed.Principal) (overviewPage,
 			return
 		}
 		p.Uncertain.add(op, uncertainSince(op))
-		if givenUp(op) {
-			p.Uncertain.GivenUp++
+		if c.Runtime.NeedsPerson(op, now) {
+			p.Uncertain.Stuck++
 		}
 	})
 	if err != nil {
@@ -138,12 +139,6 @@ func (n *count) age(now time.Time) {
 	if n.OldestID != "" {
 		n.Oldest = span(now.Sub(n.oldestAt))
 	}
-}
-
-// givenUp reports whether look-ups have ended without an answer.
-func givenUp(op *deed.Operation) bool {
-	current := op.Current()
-	return current != nil && current.Probing != nil && !current.Probing.GaveUpAt.IsZero()
 }
 
 // uncertainSince is when the outcome of an operation came to be unknown.

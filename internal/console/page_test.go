@@ -23,6 +23,27 @@ func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 	want(t, olga.page("/"), "oldest for 26 min", "first lapses", "waiting for approval", "payments/refund", "Decisions of the last hour")
 }
 
+func TestWhatNoLookUpSettlesComesFirst(t *testing.T) {
+	r := newRig(t, nil)
+	olga := r.as("operator-token")
+	older := r.call(refund, "refund:order-1:first", `{"order_id":"1","amount":1}`, unknown()).Operation
+	r.clock.Advance(time.Minute)
+	stuck := r.call(refund, "refund:order-2:first", `{"order_id":"2","amount":1}`, unknown()).Operation
+	want(t, olga.page("/"), `<span class="figure">0</span><span class="label">only a person can settle`)
+	r.clock.Advance(2 * time.Hour)
+	if _, err := r.rt.Reconcile(t.Context(), people["operator-token"], stuck.ID); err != nil {
+		t.Fatal(err)
+	}
+	olga = r.as("operator-token")
+	want(t, olga.page("/"), `<span class="figure">1</span><span class="label">only a person can settle`, "look-ups gave up")
+	page := olga.page("/uncertain")
+	want(t, page, "a person must decide")
+	if strings.Index(page, string(stuck.ID)) > strings.Index(page, string(older.ID)) {
+		t.Error("it comes after one that a look-up may settle")
+	}
+	want(t, olga.page("/op/"+string(stuck.ID)), "Look-ups ended without an answer: a person must decide", "Given up")
+}
+
 func TestLedgerFiltersByItsAddress(t *testing.T) {
 	r := newRig(t, nil)
 	done := r.call(refund, "refund:order-1:first", `{"order_id":"1","amount":1}`, success("re_100")).Operation

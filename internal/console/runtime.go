@@ -4,6 +4,7 @@ package console
 
 import (
 	"context"
+	"time"
 
 	"github.com/deed-run/deed"
 )
@@ -13,6 +14,7 @@ type Runtime interface {
 	Get(ctx context.Context, who deed.Principal, id deed.OperationID) (*deed.Operation, error)
 	List(ctx context.Context, who deed.Principal, query deed.Query) (deed.Page, error)
 	Events(ctx context.Context, who deed.Principal, id deed.OperationID) ([]deed.Event, error)
+	NeedsPerson(op *deed.Operation, now time.Time) bool
 	Resolve(ctx context.Context, who deed.Principal, id deed.OperationID, resolution deed.Resolution) (*deed.Operation, error)
 	Cancel(ctx context.Context, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error)
 	Reopen(ctx context.Context, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error)

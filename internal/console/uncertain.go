@@ -19,7 +19,8 @@ type doubt struct {
 	Message string
 	Tries   []deed.Attempt
 	Probing *deed.Probing
-	GaveUp  bool
+	// Stuck: no look-up will settle it.
+	Stuck bool
 	// Quiet: the tool itself said that it failed; nobody is woken for it.
 	Quiet     bool
 	Abandoned bool
@@ -50,7 +51,7 @@ func (v *visit) uncertain() {
 			}
 		}
 		d := doubt{
-			row: rowOf(op, v.now), Since: uncertainSince(op), Message: op.Message, Tries: op.Attempts, GaveUp: givenUp(op),
+			row: rowOf(op, v.now), Since: uncertainSince(op), Message: op.Message, Tries: op.Attempts, Stuck: v.console.Runtime.NeedsPerson(op, v.now),
 			Quiet: op.Reason == deed.ReasonToolError, Abandoned: !op.Unresolved(v.now),
 		}
 		if current := op.Current(); current != nil {
@@ -68,7 +69,7 @@ func (v *visit) uncertain() {
 		switch {
 		case d.Abandoned:
 			return 3
-		case d.GaveUp:
+		case d.Stuck && !d.Quiet:
 			return 0
 		case d.Quiet:
 			return 2
