@@ -17,6 +17,8 @@ type Auth struct {
 	JWT *JWT
 	// OIDC, when set, lets people sign in to the console.
 	OIDC *OIDC
+	// Consents, when set, accepts approvals that were given elsewhere.
+	Consents *Consents
 }
 
 // Token is a bearer token, known by its hash, and the principal it stands for.
@@ -44,6 +46,11 @@ func authKeys() []key[Config] {
 			name:  "oidc",
 			read:  func(d *decoder, at place, c *Config) { d.oidc(at, c) },
 			below: below(".", oidcKeys),
+		},
+		{
+			name:  "consents",
+			read:  func(d *decoder, at place, c *Config) { d.consents(at, c) },
+			below: below(".", consentsKeys),
 		},
 	}
 }

@@ -25,10 +25,11 @@ type meaning struct {
 	Defaults  Defaults
 	Tools     map[deed.Tool]toolMeaning
 	// What came later is left out where a file says nothing of it.
-	JWT    *JWT                    `json:",omitempty"`
-	OIDC   *OIDC                   `json:",omitempty"`
-	HTTP   map[string]HTTPUpstream `json:",omitempty"`
-	Routes []routeMeaning          `json:",omitempty"`
+	JWT      *JWT                    `json:",omitempty"`
+	OIDC     *OIDC                   `json:",omitempty"`
+	Consents *Consents               `json:",omitempty"`
+	HTTP     map[string]HTTPUpstream `json:",omitempty"`
+	Routes   []routeMeaning          `json:",omitempty"`
 	// Budgets are also part of the tools that spend.
 	Budgets map[string]deed.Budget `json:",omitempty"`
 	// Connectors are known by what describes them, Confirmations by what makes
@@ -92,7 +93,7 @@ func revisionOf(config *Config) string {
 	for name, confirmation := range config.Confirmations {
 		m.Confirmations[name] = confirmation.source()
 	}
-	m.JWT, m.OIDC, m.HTTP = config.Auth.JWT, config.Auth.OIDC, config.HTTP
+	m.JWT, m.OIDC, m.Consents, m.HTTP = config.Auth.JWT, config.Auth.OIDC, config.Auth.Consents, config.HTTP
 	for _, route := range config.Routes {
 		m.Routes = append(m.Routes, routeMeaning{Route: route, Entry: meaningOf(route.Entry)})
 	}

@@ -68,28 +68,34 @@ func authenticator(auth policy.Auth, clock deed.Clock) (server.Authenticator, er
 	return server.AnyOf(ways...), nil
 }
 
-// jwtAuthenticator verifies JSON Web Tokens with the keys of an address or of a
-// file, which is read now.
+// keysOf is the key set of an issuer: at an address, or in a file, which is read
+// now. key is where the configuration names it.
+func keysOf(key, address, file string) (oidc.KeySet, error) {
+	if file == "" {
+		return server.RemoteKeys(address), nil
+	}
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &ConfigError{fmt.Errorf("%s.jwks: %w; nothing was started; name the file of a JWK set", key, err)}
+	}
+	var set jose.JSONWebKeySet
+	if err := json.Unmarshal(doc, &set); err != nil || len(set.Keys) == 0 {
+		return nil, &ConfigError{fmt.Errorf("%s.jwks: %s holds no JWK set (RFC 7517): %v; nothing was started", key, file, err)}
+	}
+	fixed := &oidc.StaticKeySet{}
+	for _, known := range set.Keys {
+		if public := known.Public(); public.Valid() {
+			fixed.PublicKeys = append(fixed.PublicKeys, crypto.PublicKey(public.Key))
+		}
+	}
+	return fixed, nil
+}
+
+// jwtAuthenticator verifies JSON Web Tokens.
 func jwtAuthenticator(j policy.JWT, clock deed.Clock) (server.Authenticator, error) {
-	var keys oidc.KeySet
-	if j.JWKSFile != "" {
-		doc, err := os.ReadFile(j.JWKSFile)
-		if err != nil {
-			return nil, &ConfigError{fmt.Errorf("auth.jwt.jwks: %w; nothing was started; name the file of a JWK set", err)}
-		}
-		var set jose.JSONWebKeySet
-		if err := json.Unmarshal(doc, &set); err != nil || len(set.Keys) == 0 {
-			return nil, &ConfigError{fmt.Errorf("auth.jwt.jwks: %s holds no JWK set (RFC 7517): %v; nothing was started", j.JWKSFile, err)}
-		}
-		fixed := &oidc.StaticKeySet{}
-		for _, key := range set.Keys {
-			if public := key.Public(); public.Valid() {
-				fixed.PublicKeys = append(fixed.PublicKeys, crypto.PublicKey(public.Key))
-			}
-		}
-		keys = fixed
-	} else {
-		keys = server.RemoteKeys(j.JWKS.Text)
+	keys, err := keysOf("auth.jwt", j.JWKS.Text, j.JWKSFile)
+	if err != nil {
+		return nil, err
 	}
 	return server.Tokens(server.TokenOptions{
 		Issuer: j.Issuer, Audience: j.Audience, Keys: keys, TenantClaim: j.TenantClaim, ActorClaim: j.ActorClaim, Tenant: j.Tenant,

@@ -5,6 +5,7 @@ package daemon
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -65,4 +66,11 @@ func TestOnlyThisMachineWithoutTokens(t *testing.T) {
 	if err := onlyLocal("0.0.0.0:7391", policy.Auth{Tokens: []policy.Token{{}}}); err != nil {
 		t.Errorf("with tokens: %v", err)
 	}
+}
+
+// requestWith carries a bearer token.
+func requestWith(token string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/v1/claims", nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	return r
 }

@@ -147,6 +147,10 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	consents, err := consentVerifier(c.Config.Auth.Consents, c.Clock)
+	if err != nil {
+		return err
+	}
 	defaults := c.Config.Defaults
 	c.gate, err = mcpgate.NewGate(mcpgate.GateOptions{
 		Ledger: c.Runtime, Policy: c.Policy, Clock: c.Clock, Log: o.Log,
@@ -157,6 +161,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 		RunsApproved:     o.Transport != "",
 		Wiring:           c.wiring,
 		Elsewhere:        c.read,
+		VerifyConsent:    consents,
 		HideOperations:   !defaults.DeedOperations,
 		Trace:            tracing{},
 		Listed:           c.tellUnlisted(o),
