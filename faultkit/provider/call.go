@@ -15,7 +15,8 @@ type Call struct {
 	Arguments json.RawMessage
 	// Transport is stdio, mcp or http.
 	Transport string
-	// Key is the Idempotency-Key header; an idempotency_key argument counts too.
+	// Key is the Idempotency-Key header; an idempotency_key argument counts too,
+	// and so does one in _meta.
 	Key          string
 	Meta         json.RawMessage
 	RequestState string
@@ -83,7 +84,7 @@ func (p *Provider) Call(ctx context.Context, c Call) Reply {
 		return Reply{Error: &RPCError{Code: -32602, Message: "Invalid arguments: not a JSON object"}}
 	}
 	if c.Key == "" {
-		_ = json.Unmarshal(args["idempotency_key"], &c.Key)
+		c.Key = ownKey(c, args)
 	}
 	fault := p.due(tool, c)
 	request, err := p.ledgers.requests.append(func(seq int) Request {
@@ -96,10 +97,19 @@ func (p *Provider) Call(ctx context.Context, c Call) Reply {
 		return internal(err)
 	}
 	work := &work{p: p, call: c, tool: tool, args: args, request: request, settings: settings}
-	if tool.ReadOnly && fault.Fault == OK {
-		return work.lookUp()
-	}
 	return work.run(ctx, fault)
+}
+
+// ownKey is the provider's key where no header carries it.
+func ownKey(c Call, args map[string]json.RawMessage) (key string) {
+	if json.Unmarshal(args["idempotency_key"], &key) == nil && key != "" {
+		return key
+	}
+	var meta struct {
+		Key string `json:"idempotency_key"`
+	}
+	_ = json.Unmarshal(c.Meta, &meta)
+	return meta.Key
 }
 
 // due picks the fault. A continuation of a question that was asked here is
@@ -145,10 +155,12 @@ func (w *work) run(ctx context.Context, f Fault) Reply {
 		if !w.p.holds.wait(w.tool.Name, time.Duration(f.Params.MS)*time.Millisecond, nil) {
 			return Reply{Delivery: Dropped}
 		}
+	case Lose:
+		return Reply{Delivery: Dropped}
 	case Partial:
 		return w.partial(f)
 	}
-	reply := w.commit()
+	reply := w.act()
 	if reply.Error != nil || reply.Status != 0 {
 		return reply
 	}
@@ -170,6 +182,14 @@ func (w *work) run(ctx context.Context, f Fault) Reply {
 		return f.answer()
 	}
 	return reply
+}
+
+// act does what the tool is for: a look-up has no effect, whatever goes wrong.
+func (w *work) act() Reply {
+	if w.tool.ReadOnly {
+		return w.lookUp()
+	}
+	return w.commit()
 }
 
 // answer is the error that the fault prescribes.

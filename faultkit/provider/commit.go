@@ -31,6 +31,9 @@ func (w *work) commit() Reply {
 			return Reply{Structured: s.structured}
 		}
 	}
+	if w.settings.UniqueIDs && w.p.taken(w.tool.Name, w.args) {
+		return Reply{Status: 409, Structured: refusal("client_id exists already: nothing was made")}
+	}
 	items, batch := w.items()
 	if batch {
 		return w.commitItems(items, len(items), stored)
@@ -72,6 +75,23 @@ func (w *work) effect(raw json.RawMessage, args map[string]json.RawMessage) (Eff
 			RequestID: w.request.ID, Args: raw,
 		}
 	})
+}
+
+// taken reports whether an effect of the tool carries the client_id.
+func (p *Provider) taken(tool string, args map[string]json.RawMessage) bool {
+	var wanted string
+	if json.Unmarshal(args["client_id"], &wanted) != nil || wanted == "" {
+		return false
+	}
+	for _, e := range p.ledgers.effects.all() {
+		var made struct {
+			ClientID string `json:"client_id"`
+		}
+		if e.Tool == tool && json.Unmarshal(e.Args, &made) == nil && made.ClientID == wanted {
+			return true
+		}
+	}
+	return false
 }
 
 var commentMarker = regexp.MustCompile(`<!-- *(.*?) *-->`)
@@ -159,8 +179,9 @@ func (w *work) lookUp() Reply {
 	case Unavailable:
 		return Reply{Status: 503}
 	case Found:
+		indexed := w.p.now().Add(-time.Duration(w.settings.IndexLagMS) * time.Millisecond)
 		for _, e := range w.p.ledgers.effects.all() {
-			if w.matches(e) {
+			if w.matches(e) && !e.At.After(indexed) {
 				items = append(items, listed(e))
 			}
 		}

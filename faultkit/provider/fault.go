@@ -18,6 +18,9 @@ const (
 	OK FaultKind = "ok"
 	// Hang commits after params.ms, or at a release when ms is 0, then answers.
 	Hang FaultKind = "hang"
+	// Lose forgets the call: the connection closes, or the stdio child ends, and
+	// nothing happened.
+	Lose FaultKind = "lose"
 	// CommitDrop commits and closes the connection, or ends the stdio child.
 	CommitDrop FaultKind = "commit_drop"
 	// CommitHang commits and never answers; a release drops the connection.
@@ -56,7 +59,7 @@ const (
 )
 
 var faultKinds = []FaultKind{
-	OK, Hang, CommitDrop, CommitHang, Commit5xx, Commit404, Reject4xx, RejectPrecommit, RefuseConn,
+	OK, Hang, Lose, CommitDrop, CommitHang, Commit5xx, Commit404, Reject4xx, RejectPrecommit, RefuseConn,
 	Partial, IsError, RPCErrorFault, HalfJSON, Garbage, InputRequired, Task,
 }
 

@@ -63,6 +63,7 @@ func TestEveryFaultShowsTheSameEffectsThroughEveryDoor(t *testing.T) {
 	}{
 		{provider.Fault{Fault: provider.OK}, 1, sight{"result", "result", "result"}},
 		{provider.Fault{Fault: provider.Hang, Params: provider.FaultParams{MS: 1}}, 1, sight{"result", "result", "result"}},
+		{provider.Fault{Fault: provider.Lose}, 0, sight{"no answer", "no answer", "no answer"}},
 		{provider.Fault{Fault: provider.CommitDrop}, 1, sight{"no answer", "no answer", "no answer"}},
 		{provider.Fault{Fault: provider.Commit5xx}, 1, sight{"rpc -32603", "http 503", "http 503"}},
 		{provider.Fault{Fault: provider.Commit404}, 1, sight{"rpc -32001", "http 404", "http 404"}},

@@ -23,8 +23,9 @@ const usage = `fixture is a tool provider that misbehaves on command.
       is a stdio MCP server with ledgers of its own
 
 Flags of serve and of stdio --dir: --faults, --annotations, --lookup,
---provider-key-support, --sse, --underscores. FIXTURE_SERVER, FIXTURE_DIR and
-FIXTURE_FAULTS stand in for the flags of the same name.
+--provider-key-support, --unique-ids, --index-lag-ms, --sse, --underscores.
+FIXTURE_SERVER, FIXTURE_DIR and FIXTURE_FAULTS stand in for the flags of the
+same name.
 `
 
 // Main runs the fixture as a process: args exclude the program name, the result
@@ -71,6 +72,8 @@ func parse(args []string, problems io.Writer) (options, error) {
 	flags.StringVar((*string)(&s.Annotations), "annotations", string(s.Annotations), "")
 	flags.StringVar((*string)(&s.Lookup), "lookup", string(s.Lookup), "")
 	flags.BoolVar(&s.ProviderKeySupport, "provider-key-support", false, "")
+	flags.BoolVar(&s.UniqueIDs, "unique-ids", false, "")
+	flags.IntVar(&s.IndexLagMS, "index-lag-ms", 0, "")
 	flags.BoolVar(&s.SSE, "sse", false, "")
 	flags.BoolVar(&s.Underscores, "underscores", false, "")
 	orders := flags.String("faults", os.Getenv("FIXTURE_FAULTS"), "")

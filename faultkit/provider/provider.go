@@ -33,6 +33,11 @@ type Settings struct {
 	// ProviderKeySupport makes the provider replay its stored answer for a key
 	// that it has seen, and refuse the key for other arguments.
 	ProviderKeySupport bool `json:"provider_key_support"`
+	// UniqueIDs refuses a second effect of a tool under the same client_id
+	// argument, with 409.
+	UniqueIDs bool `json:"unique_ids"`
+	// IndexLagMS is how many milliseconds look-ups stay behind the effects.
+	IndexLagMS int `json:"index_lag_ms"`
 	// SSE answers MCP calls over HTTP as an event stream.
 	SSE bool `json:"sse"`
 	// Underscores lists tools as pay_charge; both spellings are always accepted.
@@ -48,6 +53,9 @@ func (s Settings) validate() error {
 	}
 	if !slices.Contains([]Lookup{Found, LookupAbsent, Unavailable, NoLookup}, s.Lookup) {
 		return fmt.Errorf("unknown lookup %q: nothing was set; use found, absent, unavailable or none", s.Lookup)
+	}
+	if s.IndexLagMS < 0 {
+		return fmt.Errorf("index_lag_ms is %d: nothing was set; use 0 or more", s.IndexLagMS)
 	}
 	return nil
 }
