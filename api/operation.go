@@ -77,6 +77,36 @@ type Attempt struct {
 	Proved  bool             `json:"proved,omitempty"`
 	Outcome deed.OutcomeKind `json:"observed_outcome,omitempty"`
 	EndedAt time.Time        `json:"ended_at,omitzero"`
+	// Bookings are what the attempt takes from budgets, Probing how far look-ups
+	// of it have come, nil before the first.
+	Bookings []Booking `json:"bookings,omitempty"`
+	Probing  *Probing  `json:"probing,omitempty"`
+}
+
+// Booking is money that an attempt has set aside or spent, as exact decimals.
+type Booking struct {
+	Budget string `json:"budget"`
+	// Share is empty for the tenant's one, else the scope and its value.
+	Share    string `json:"share,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	// Amount is what counts now; Reserved is what was set aside at first where
+	// the provider said another sum.
+	Amount   string            `json:"amount"`
+	Reserved string            `json:"reserved,omitempty"`
+	State    deed.BookingState `json:"state"`
+}
+
+// Probing is how far the look-ups of an attempt have come.
+type Probing struct {
+	Tries  int       `json:"tries"`
+	LastAt time.Time `json:"last_at,omitzero"`
+	// Last is the verdict of the latest look-up, found by Strategy.
+	Last     deed.VerdictKind `json:"last,omitempty"`
+	Strategy string           `json:"strategy,omitempty"`
+	// NextAt is when a worker looks again, zero where none does; GaveUpAt is set
+	// when only a person looks any more.
+	NextAt   time.Time `json:"next_at,omitzero"`
+	GaveUpAt time.Time `json:"gave_up_at,omitzero"`
 }
 
 // Approval is the consent to one digest, which is not the payload's.

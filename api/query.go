@@ -25,6 +25,9 @@ type Query struct {
 	Matter deed.Matter
 	Reason deed.Reason
 	Meta   map[string]string
+	// NeedsPerson leaves the uncertain operations that no look-up moves on; it
+	// goes with no status.
+	NeedsPerson bool
 	// Before is the cursor of a page: the Next of the one before.
 	Before string
 	// Limit bounds a page: 1 to 1000, by default 50.
@@ -51,6 +54,9 @@ func (q Query) Values() url.Values {
 	set("before", q.Before)
 	for name, value := range q.Meta {
 		v.Set("meta."+name, value)
+	}
+	if q.NeedsPerson {
+		v.Set("needs_person", "true")
 	}
 	if q.Limit > 0 {
 		v.Set("limit", strconv.Itoa(q.Limit))

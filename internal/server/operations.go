@@ -17,30 +17,34 @@ import (
 
 // list answers GET /v1/operations.
 func (s *Server) list(x *exchange) reply {
-	query, wrong := queryOf(x)
+	query, waiting, wrong := queryOf(x)
 	if wrong != "" {
 		return malformed(wrong + "; nothing was looked up")
 	}
-	page, err := s.Runtime.List(x.Context(), x.who, query)
+	list := s.Runtime.List
+	if waiting {
+		list = s.Runtime.Waiting
+	}
+	page, err := list(x.Context(), x.who, query)
 	if err != nil {
 		return s.failure(err)
 	}
-	list := api.Operations{Operations: make([]api.Operation, 0, len(page.Operations)), Next: string(page.Next)}
+	shown := api.Operations{Operations: make([]api.Operation, 0, len(page.Operations)), Next: string(page.Next)}
 	for _, op := range page.Operations {
-		list.Operations = append(list.Operations, s.view(op, false))
+		shown.Operations = append(shown.Operations, s.view(op, false))
 	}
-	return answer(http.StatusOK, list)
+	return answer(http.StatusOK, shown)
 }
 
 const maxPage = 1000
 
 // queryOf reads the filters. A misspelt one would list more than was asked
-// for, so it is refused.
-func queryOf(x *exchange) (deed.Query, string) {
-	q := deed.Query{Meta: map[string]string{}}
+// for, so it is refused. waiting asks for what only a person moves on.
+func queryOf(x *exchange) (q deed.Query, waiting bool, wrong string) {
+	q = deed.Query{Meta: map[string]string{}}
 	for name, values := range x.URL.Query() {
 		if len(values) > 1 && name != "status" {
-			return q, fmt.Sprintf("%s is there twice", name)
+			return q, false, fmt.Sprintf("%s is there twice", name)
 		}
 		value := values[0]
 		switch name {
@@ -48,7 +52,7 @@ func queryOf(x *exchange) (deed.Query, string) {
 			for _, word := range values {
 				statuses := deed.Filter(word).Statuses()
 				if statuses == nil {
-					return q, fmt.Sprintf("there is no status %q; groups are pending, accepted, failed, uncertain, closed", word)
+					return q, false, fmt.Sprintf("there is no status %q; groups are pending, accepted, failed, uncertain, closed", word)
 				}
 				q.Statuses = append(q.Statuses, statuses...)
 			}
@@ -64,6 +68,11 @@ func queryOf(x *exchange) (deed.Query, string) {
 			q.Fingerprint = deed.Fingerprint(value)
 		case "matter":
 			q.Matter = matterOf(value)
+		case "needs_person":
+			if value != "true" {
+				return q, false, "needs_person is true, or left out"
+			}
+			waiting = true
 		case "reason":
 			q.Reason = deed.Reason(value)
 		case "before":
@@ -71,18 +80,21 @@ func queryOf(x *exchange) (deed.Query, string) {
 		case "limit":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 || n > maxPage {
-				return q, fmt.Sprintf("limit is 1 to %d", maxPage)
+				return q, false, fmt.Sprintf("limit is 1 to %d", maxPage)
 			}
 			q.Limit = n
 		default:
 			fact, found := strings.CutPrefix(name, "meta.")
 			if !found || fact == "" {
-				return q, fmt.Sprintf("there is no filter %q", name)
+				return q, false, fmt.Sprintf("there is no filter %q", name)
 			}
 			q.Meta[fact] = value
 		}
 	}
-	return q, ""
+	if waiting && len(q.Statuses) > 0 {
+		return q, false, "needs_person stands beside status: it is about uncertain operations"
+	}
+	return q, waiting, ""
 }
 
 // matterOf takes the JSON list of a subject's values, or the only one of them

@@ -261,3 +261,16 @@ func TestStatsCountWhatTheCallerMaySee(t *testing.T) {
 		t.Errorf("%+v", none)
 	}
 }
+
+func TestWhatWaitsForAPersonIsListed(t *testing.T) {
+	r := newRig(t, nil)
+	ids := populate(r)
+	r.clock.Advance(time.Minute)
+	var waiting api.Operations
+	r.get("reader", "/v1/operations?needs_person=true&limit=10").into(200, &waiting)
+	if len(waiting.Operations) != 2 || waiting.Operations[0].Status != deed.StatusUncertain {
+		t.Errorf("%d operations of %v", len(waiting.Operations), ids)
+	}
+	r.get("reader", "/v1/operations?needs_person=yes").problem(400)
+	r.get("reader", "/v1/operations?needs_person=true&status=failed").problem(400)
+}

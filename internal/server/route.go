@@ -120,6 +120,7 @@ func listParameters() []parameter {
 		{name: "fingerprint", about: "The effect fingerprint"},
 		{name: "matter", about: `The subject, as the JSON list of its values, or the only one of them`},
 		{name: "reason", about: "The reason of its status"},
+		{name: "needs_person", about: "true leaves the uncertain operations that no look-up moves on"},
 		{name: "meta.{name}", about: "A fact that the call carried, such as meta.conversation"},
 		{name: "before", about: "The cursor: next of the page before"},
 		{name: "limit", about: "1 to 1000, by default 50", integer: true},

@@ -23,6 +23,7 @@ type Runtime interface {
 	Delivered(ctx context.Context, answer deed.Answer)
 	Get(ctx context.Context, who deed.Principal, id deed.OperationID) (*deed.Operation, error)
 	List(ctx context.Context, who deed.Principal, query deed.Query) (deed.Page, error)
+	Waiting(ctx context.Context, who deed.Principal, query deed.Query) (deed.Page, error)
 	Events(ctx context.Context, who deed.Principal, id deed.OperationID) ([]deed.Event, error)
 	Resolve(ctx context.Context, who deed.Principal, id deed.OperationID, resolution deed.Resolution) (*deed.Operation, error)
 	Cancel(ctx context.Context, who deed.Principal, id deed.OperationID, reason string) (*deed.Operation, error)

@@ -32,10 +32,7 @@ func (s *Server) view(op *deed.Operation, whole bool) api.Operation {
 		v.Key = op.Key.Text
 	}
 	for _, a := range op.Attempts {
-		v.Attempts = append(v.Attempts, api.Attempt{
-			Attempt: a.Number, Worker: a.Worker, BegunAt: a.BegunAt.UTC(), SendBy: a.SendBy.UTC(),
-			Cleared: a.Cleared, Proved: a.Proved, Outcome: a.Outcome, EndedAt: utc(a.EndedAt),
-		})
+		v.Attempts = append(v.Attempts, viewOfAttempt(a))
 	}
 	if a := op.Approval; a != nil {
 		v.Approval = &api.Approval{
@@ -45,6 +42,26 @@ func (s *Server) view(op *deed.Operation, whole bool) api.Operation {
 	}
 	if whole {
 		v.Arguments = validJSON(op.Arguments)
+	}
+	return v
+}
+
+func viewOfAttempt(a deed.Attempt) api.Attempt {
+	v := api.Attempt{
+		Attempt: a.Number, Worker: a.Worker, BegunAt: a.BegunAt.UTC(), SendBy: a.SendBy.UTC(),
+		Cleared: a.Cleared, Proved: a.Proved, Outcome: a.Outcome, EndedAt: utc(a.EndedAt),
+	}
+	for _, b := range a.Bookings {
+		booking := api.Booking{Budget: b.Budget, Share: b.Scope, Currency: b.Currency, Amount: b.Amount.String(), State: b.State}
+		if b.Reserved != 0 {
+			booking.Reserved = b.Reserved.String()
+		}
+		v.Bookings = append(v.Bookings, booking)
+	}
+	if p := a.Probing; p != nil {
+		v.Probing = &api.Probing{
+			Tries: p.Tries, LastAt: utc(p.LastAt), Last: p.Last, Strategy: p.Strategy, NextAt: utc(p.NextAt), GaveUpAt: utc(p.GaveUpAt),
+		}
 	}
 	return v
 }
