@@ -92,6 +92,26 @@ func TestTheLocalConsoleIsAccessible(t *testing.T) {
 	}
 }
 
+// TestPagesReflow looks at every page in a window 320 wide (WCAG 2.2, 1.4.10):
+// tables may scroll by themselves, pages may not.
+func TestPagesReflow(t *testing.T) {
+	r := newRig(t, nil)
+	s := r.scene()
+	b := browse(t, r)
+	b.do(chromedp.EmulateViewport(320, 800))
+	b.enter("operator-token")
+	for _, page := range s.pages {
+		b.open(page.path)
+		if over := ask[string](b, widest); over != "" {
+			t.Errorf("%s is wider than the window: %s", page.name, over)
+		}
+	}
+}
+
+// widest names what sticks out of the window, if anything makes it scroll.
+const widest = `document.documentElement.scrollWidth <= innerWidth ? "" : [...document.querySelectorAll("body *")]
+	.filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll")).slice(0, 4).map(e => e.outerHTML.slice(0, 120)).join("\n") || "something"`
+
 // judge checks the page that is open, and keeps a picture of it when asked to.
 func (b *browser) judge(theme, name, source string) {
 	b.t.Helper()
