@@ -121,7 +121,7 @@ func (w *world) revive(step faultkit.Step) {
 		return
 	}
 	w.running.Kill()
-	if w.gateway.Binary == built.skewed {
+	if w.gateway.Binary == built.skewed && w.database == "" {
 		w.later(time.Minute)
 	}
 	w.start()
@@ -161,7 +161,7 @@ func toldToRepeat(texts []string) (time.Duration, bool) {
 // a second effect, whatever it is wrapped in.
 func (w *world) speaks(step faultkit.Step, in intent) {
 	w.Helper()
-	if step.Err != nil || step.Result.Operation == nil {
+	if !w.door.mcp() || step.Err != nil || step.Result.Operation == nil {
 		return
 	}
 	text := strings.Join(step.Result.Texts, "\n")
@@ -185,6 +185,9 @@ func (w *world) speaks(step faultkit.Step, in intent) {
 // verdict checks the JSON block behind the prose of everything that is no result.
 func (w *world) verdict(step faultkit.Step) {
 	w.Helper()
+	if !w.door.mcp() {
+		return
+	}
 	texts := step.Result.Texts
 	var block struct {
 		Status, Next string

@@ -13,11 +13,11 @@ import (
 func TestAFreshGatewayIsReadyForEverythingAtOnce(t *testing.T) {
 	t.Run("H01/equal calls", func(t *testing.T) {
 		t.Parallel()
-		h01Cold(newWorld(t, doors()[0], setup{tools: business()}))
+		h01Cold(newWorld(t, places()[0], setup{tools: business()}))
 	})
 	t.Run("H01/reads", func(t *testing.T) {
 		t.Parallel()
-		h01ColdReads(newWorld(t, doors()[0], setup{tools: business()}))
+		h01ColdReads(newWorld(t, places()[0], setup{tools: business()}))
 	})
 }
 

@@ -16,9 +16,9 @@ import (
 // crowds are the failures of many equal calls at once.
 func crowds() []story {
 	return []story{
-		{id: "H01", setup: setup{tools: business(), defaults: map[string]any{"timeout": "1m"}}, play: h01},
-		{id: "H01 in one write", setup: setup{tools: business()}, play: h01InOneWrite, only: func(d door) bool { return d.stdio() }},
-		{id: "H01 by keys of a model", setup: setup{tools: business(), defaults: map[string]any{"timeout": "1m"}}, play: h01ByKeys},
+		{id: "H01", setup: setup{tools: business(), defaults: map[string]any{"timeout": "1m"}}, play: h01, only: overMCP},
+		{id: "H01 in one write", setup: setup{tools: business()}, play: h01InOneWrite, only: func(p place) bool { return p.stdio() && p.replicas == 1 }},
+		{id: "H01 by keys of a model", setup: setup{tools: business(), defaults: map[string]any{"timeout": "1m"}}, play: h01ByKeys, only: overMCP},
 	}
 }
 

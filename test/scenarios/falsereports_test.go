@@ -31,9 +31,9 @@ func falseReports() []story {
 		{id: "L05 503 after the effect", setup: over(true), play: sent(provider.Commit5xx)},
 		{id: "L05 404 after the effect", setup: over(true), play: sent(provider.Commit404)},
 		{id: "L05 a page in place of the answer", setup: over(true), play: sent(provider.Garbage)},
-		{id: "L05 server exits after the effect", setup: over(false), play: sent(provider.CommitDrop)},
-		{id: "L05 line cut in the middle", setup: over(false), play: sent(provider.HalfJSON)},
-		{id: "L05 server never answers", setup: over(false), play: sent(provider.CommitHang)},
+		{id: "L05 server exits after the effect", setup: over(false), play: sent(provider.CommitDrop), only: overMCP},
+		{id: "L05 line cut in the middle", setup: over(false), play: sent(provider.HalfJSON), only: overMCP},
+		{id: "L05 server never answers", setup: over(false), play: sent(provider.CommitHang), only: overMCP},
 	}
 	for i := range rows {
 		rows[i].rotates = true
@@ -83,7 +83,7 @@ func TestAProviderThatCannotBeReachedWasNotSentAnything(t *testing.T) {
 		"a command that does not exist":   {"command": []any{"/nonexistent/server"}},
 	} {
 		for _, d := range doors() {
-			if !d.stdio() && !d.modern() {
+			if !d.mcp() || !d.stdio() && !d.modern() {
 				continue
 			}
 			t.Run("L05/"+name+"/"+d.name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func unreached(t *testing.T, d door, upstream map[string]any) {
 	// The handshake of the older era goes to the provider, so only a client
 	// without one gets as far as a call.
 	d.version = caller.Modern
-	w := prepare(t, d, setup{tools: business(), upstream: upstream})
+	w := prepare(t, place{door: d, ledger: inSQLite}, setup{tools: business(), upstream: upstream})
 	if upstream["url"] == "TLS" {
 		w.reconfigure(map[string]any{"url": strings.Replace(w.fixture.MCP, "http:", "https:", 1)})
 	}

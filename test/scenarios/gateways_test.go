@@ -4,30 +4,129 @@ package scenarios_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/deed-run/deed/faultkit"
 	"github.com/deed-run/deed/faultkit/caller"
 )
 
-// start starts the gateway, with further variables in its environment.
+// gateways are the running processes on one ledger. As a session they take the
+// requests in turn.
+type gateways struct {
+	runs     []*faultkit.Running
+	sessions []caller.Session
+	next     atomic.Int64
+	died     chan struct{}
+}
+
+func (g *gateways) Request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
+	n := int(g.next.Add(1)-1) % len(g.sessions)
+	return g.sessions[n].Request(ctx, method, params)
+}
+
+// Kill ends all of them at once, as a crash does.
+func (g *gateways) Kill() {
+	for _, run := range g.runs {
+		run.Kill()
+	}
+}
+
+// Close ends them in good order.
+func (g *gateways) Close() error {
+	var errs []error
+	for i, run := range g.runs {
+		if g.sessions[i] != caller.Session(run) {
+			errs = append(errs, g.sessions[i].Close())
+		}
+		errs = append(errs, run.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Died is closed when one of them is gone.
+func (g *gateways) Died() <-chan struct{} { return g.died }
+
+// first is the session of the first gateway.
+func (g *gateways) first() caller.Session { return g.sessions[0] }
+
+// stdio is the session over standard streams of the first gateway.
+func (g *gateways) stdio() *caller.Stdio {
+	stdio, _ := g.runs[0].Session.(*caller.Stdio)
+	return stdio
+}
+
+// start starts the gateways, with further variables in their environment.
 func (w *world) start(env ...string) {
 	w.Helper()
 	if w.offset != 0 {
 		env = append(env, "DEED_CLOCK_OFFSET="+w.offset.String())
 	}
 	w.gateway.Env = env
+	g := &gateways{died: make(chan struct{})}
+	w.running = g
+	var once sync.Once
+	for n := range w.replicas {
+		run, session := w.launch(w.numbered(n))
+		g.runs, g.sessions = append(g.runs, run), append(g.sessions, session)
+		go func() {
+			<-run.Died()
+			once.Do(func() { close(g.died) })
+		}()
+	}
+}
+
+// launch starts one gateway and opens a session at the door.
+func (w *world) launch(gateway faultkit.Gateway) (*faultkit.Running, caller.Session) {
+	w.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	running, err := w.gateway.Start(ctx)
+	run, err := gateway.Start(ctx)
 	if err != nil {
 		w.Fatalf("%v\n%s", err, w.stderr)
 	}
-	w.running = running
+	if session := w.dial("http://" + gateway.Address); session != nil {
+		return run, session
+	}
+	return run, run
 }
 
-// restart ends the gateway in good order and starts it again.
+// dial opens a session at a door that is no MCP; nil at the others.
+func (w *world) dial(base string) caller.Session {
+	switch w.door.kind {
+	case overV1:
+		return &v1Session{base: base, client: plain()}
+	case proxied:
+		return &proxySession{base: base, client: plain()}
+	}
+	return nil
+}
+
+// numbered is the n-th gateway of the ledger.
+func (w *world) numbered(n int) faultkit.Gateway {
+	w.Helper()
+	g := w.gateway
+	if n == 0 || w.door.stdio() {
+		return g
+	}
+	if len(w.addresses) < n {
+		w.addresses = append(w.addresses, freeAddress(w.T))
+	}
+	g.Address = w.addresses[n-1]
+	g.Config = filepath.Join(filepath.Dir(g.Config), fmt.Sprintf("replica-%d.yaml", n))
+	config := maps.Clone(w.config)
+	config["listen"] = g.Address
+	w.write(g.Config, config)
+	return g
+}
+
+// restart ends the gateways in good order and starts them again.
 func (w *world) restart(env ...string) {
 	w.Helper()
 	if err := w.running.Close(); err != nil {
@@ -36,8 +135,9 @@ func (w *world) restart(env ...string) {
 	w.start(env...)
 }
 
-// crash kills the gateway, if it is not dead already, and starts it again later
-// than its leases last. It needs the skewed binary.
+// crash kills the gateways that are not dead already, and starts them again later
+// than their leases last. It needs the skewed binary. A ledger in PostgreSQL keeps
+// its own time: there the next call waits for the lease to end.
 func (w *world) crash(env ...string) {
 	w.Helper()
 	w.running.Kill()
@@ -54,16 +154,16 @@ func (w *world) another() caller.Session {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	var session caller.Session
+	session := w.dial("http://" + w.gateway.Address)
 	var err error
-	if w.door.stdio() {
+	switch {
+	case session != nil:
+	case w.door.stdio():
 		session, err = w.gateway.Start(ctx)
-	} else {
+	default:
 		session, err = caller.DialHTTP(ctx, "http://"+w.gateway.Address+"/mcp/shop", w.door.version, nil)
 	}
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.must(err)
 	w.Cleanup(func() { _ = session.Close() })
 	return session
 }
@@ -74,16 +174,7 @@ func (w *world) replica() caller.Session {
 	if w.door.stdio() {
 		return w.another()
 	}
-	g := w.gateway
-	g.Address = freeAddress(w.T)
-	g.Config = filepath.Join(filepath.Dir(g.Config), "replica.yaml")
-	config := maps.Clone(w.config)
-	config["listen"] = g.Address
-	w.write(g.Config, config)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	running, err := g.Start(ctx)
-	w.must(err)
-	w.Cleanup(running.Kill)
-	return running
+	run, session := w.launch(w.numbered(w.replicas))
+	w.Cleanup(run.Kill)
+	return session
 }

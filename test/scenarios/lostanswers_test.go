@@ -19,7 +19,7 @@ func lostAnswers() []story {
 		{id: "A10 not applied", setup: setup{tools: business()}, play: a10NotApplied},
 		{id: "A12", setup: setup{tools: business()}, play: a12, agent: a12Agent},
 		// Over MCP the trust in a refusal is put into its text.
-		{id: "A12 trusted refusal", setup: setup{tools: trusting(), command: true}, play: a12Trusted, agent: a12TrustedAgent},
+		{id: "A12 trusted refusal", setup: setup{tools: trusting(), command: true}, play: a12Trusted, agent: a12TrustedAgent, only: overMCP},
 		{id: "A15", setup: setup{tools: business()}, play: a15, agent: a15Agent},
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/deed-run/deed/test/pgcluster"
 )
 
 // binaries are the programs under test, built once. Plain is what users run;
@@ -18,6 +20,9 @@ import (
 type binaries struct{ plain, skewed, fixture string }
 
 var built binaries
+
+// cluster holds the ledgers in PostgreSQL.
+var cluster *pgcluster.Cluster
 
 // campaign asks for the full matrix of doors, agents and crash points.
 func campaign() bool { return os.Getenv("DEED_CAMPAIGN") == "1" }
@@ -54,7 +59,13 @@ func buildAndRun(m *testing.M) (int, error) {
 			return 1, fmt.Errorf("go %v: %w: %s", args, err, out)
 		}
 	}
+	if cluster, err = pgcluster.Start(pgcluster.Memory()); err != nil {
+		return 1, err
+	}
 	code := m.Run()
+	if err := cluster.Stop(); err != nil {
+		return 1, err
+	}
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			return 1, err

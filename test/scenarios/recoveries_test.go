@@ -13,7 +13,7 @@ import (
 func recoveries() []story {
 	aged := setup{tools: business(), url: true, skewed: true, defaults: map[string]any{"max_age": "12h"}}
 	return []story{
-		{id: "D11", setup: aged, play: d11},
+		{id: "D11", setup: aged, play: d11, only: withOwnClock},
 		{id: "D17", setup: setup{tools: business(), skewed: true}, play: d17},
 		{id: "E01", setup: setup{tools: business(), skewed: true}, play: e01},
 	}

@@ -14,18 +14,20 @@ import (
 
 // transports are the failures of clients, proxies and cancellation.
 func transports() []story {
-	stdio := func(d door) bool { return d.stdio() }
+	// Only there does a begin wait for the ledger, and lines are read in order.
+	waiting := func(p place) bool { return p.stdio() && p.ledger == inSQLite && p.replicas == 1 }
 	return []story{
 		{id: "B03", setup: setup{tools: perRun("meta.run")}, play: b03, agent: b03Agent},
 		{id: "B03 without a run", setup: setup{tools: perRun("meta.run")}, play: b03WithoutRun},
 		{id: "B03 without a key", setup: setup{tools: business()}, play: b03WithoutKey, agent: b03WithoutKeyAgent},
-		{id: "B06", setup: setup{tools: business()}, play: b06},
+		{id: "B06", setup: setup{tools: business()}, play: b06, only: overMCP},
+		{id: "B06 of programs", setup: setup{tools: business()}, play: b06Programs, only: byPrograms},
 		{id: "B07", setup: setup{tools: business(), defaults: map[string]any{"wait": "50ms", "timeout": "1m"}}, play: b07, agent: b07Agent},
 		{
-			id: "B07 by a notification", play: b07Notified, only: func(d door) bool { return !d.stdio() && !d.modern() },
+			id: "B07 by a notification", play: b07Notified, only: func(p place) bool { return p.mcp() && !p.stdio() && !p.modern() && p.replicas == 1 },
 			setup: setup{tools: business(), defaults: map[string]any{"wait": "50ms", "timeout": "1m"}},
 		},
-		{id: "B07 before begin", setup: setup{tools: business()}, play: b07BeforeBegin, only: stdio},
+		{id: "B07 before begin", setup: setup{tools: business()}, play: b07BeforeBegin, only: waiting},
 	}
 }
 
@@ -88,10 +90,20 @@ func b06(w *world) {
 	w.counted("order-1", 1, 1)
 }
 
+// b06Programs is the hop of programs: the same request twice, at two gateways
+// where there are two.
+func b06Programs(w *world) {
+	call := func(int) caller.Call { return charge("charge:order-1:first", "order-1", 100) }
+	w.oneOf(w.together(2, call, w.running), committed, "in_progress|replay")
+	w.counted("order-1", 1, 1)
+	w.call(call(0), replay)
+	w.counted("order-1", 1, 1)
+}
+
 // inFlight sends a call that the caller may leave.
 func (w *world) inFlight(ctx context.Context, c caller.Call) <-chan faultkit.Step {
 	done := make(chan faultkit.Step, 1)
-	session := w.running.Session
+	session := w.running.first()
 	go func() {
 		result, err := caller.CallTool(ctx, session, c)
 		done <- faultkit.Step{Result: result, Err: err}
@@ -107,7 +119,7 @@ func b07(w *world) {
 	defer leave()
 	first := w.inFlight(ctx, charge("charge:order-1:first", "order-1", 100))
 	w.must(w.fixture.AwaitHeld(w.Context(), "pay.charge", 1))
-	if stdio, ok := w.running.Session.(*caller.Stdio); ok {
+	if stdio := w.running.stdio(); stdio != nil {
 		w.must(stdio.Notify("notifications/cancelled", object{"requestId": 2, "reason": "the user pressed stop"}))
 	}
 	leave()
@@ -151,7 +163,7 @@ func b07Agent(w *world, a agent) {
 func b07BeforeBegin(w *world) {
 	unlock := w.lockLedger()
 	first := w.inFlight(w.Context(), charge("charge:order-1:first", "order-1", 100))
-	stdio := w.running.Session.(*caller.Stdio)
+	stdio := w.running.stdio()
 	w.must(stdio.Notify("notifications/cancelled", object{"requestId": 2}))
 	// Lines are read in order: after this answer the cancellation was read too.
 	if _, err := stdio.Request(w.Context(), "ping", object{}); err != nil {

@@ -3,7 +3,6 @@
 package scenarios_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -17,27 +16,8 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/deed-run/deed/faultkit"
-	"github.com/deed-run/deed/faultkit/caller"
 	"github.com/deed-run/deed/faultkit/provider"
 )
-
-// door is a way to reach the gateway, with the protocol era spoken there.
-type door struct {
-	name    string
-	kind    faultkit.Door
-	version string
-}
-
-func (d door) stdio() bool  { return d.kind == faultkit.Stdio }
-func (d door) modern() bool { return d.version == caller.Modern }
-
-func doors() []door {
-	return []door{
-		{"stdio", faultkit.Stdio, caller.Legacy},
-		{"http-session", faultkit.HTTP, caller.Legacy},
-		{"http-stateless", faultkit.HTTP, caller.Modern},
-	}
-}
 
 // setup is what a story wants of the gateway; the zero value is a gateway whose
 // upstream speaks like its door, with the defaults of a real configuration.
@@ -53,42 +33,49 @@ type setup struct {
 	// skewed takes the binary with the shifted clock and the crash points.
 	skewed bool
 	wrap   []string
+	// gateway are further entries of the configuration's top level.
+	gateway map[string]any
 }
 
 // world is a provider that counts, and a gateway in front of it that may die and
 // come back on the same ledger.
 type world struct {
 	*testing.T
-	door    door
-	fixture *faultkit.Fixture
-	gateway faultkit.Gateway
-	running *faultkit.Running
-	config  map[string]any
-	ledger  string
+	door     door
+	replicas int
+	fixture  *faultkit.Fixture
+	gateway  faultkit.Gateway
+	running  *gateways
+	config   map[string]any
+	// ledger is the file of a ledger in SQLite, database the name of one in
+	// PostgreSQL; the other is empty.
+	ledger, database string
+	// addresses are those of the gateways beside the first.
+	addresses []string
 	// offset is how far the gateway's clock is ahead of the machine's.
 	offset time.Duration
-	stderr *bytes.Buffer
+	stderr *said
 }
 
 // patience bounds a story. Nothing is measured against it.
 const patience = 2 * time.Minute
 
-func newWorld(t *testing.T, d door, s setup) *world {
+func newWorld(t *testing.T, p place, s setup) *world {
 	t.Helper()
-	w := prepare(t, d, s)
+	w := prepare(t, p, s)
 	w.start()
 	return w
 }
 
 // prepare starts the provider and writes the configuration; no gateway runs yet.
-func prepare(t *testing.T, d door, s setup) *world {
+func prepare(t *testing.T, p place, s setup) *world {
 	t.Helper()
-	dir := t.TempDir()
+	d, dir := p.door, t.TempDir()
 	fixture, err := faultkit.StartFixture(context.Background(), []string{built.fixture}, filepath.Join(dir, "provider"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, door: d, fixture: fixture, ledger: filepath.Join(dir, "ledger.db"), stderr: &bytes.Buffer{}}
+	w := &world{T: t, door: d, replicas: max(1, p.replicas), fixture: fixture, stderr: &said{}}
 	t.Cleanup(w.end)
 	upstream := s.upstream
 	switch {
@@ -105,10 +92,15 @@ func prepare(t *testing.T, d door, s setup) *world {
 		tools["shop/"+name] = rules
 	}
 	config := map[string]any{
-		"ledger": "sqlite:" + w.ledger, "defaults": defaults, "tools": tools,
+		"ledger": w.place(p.ledger, dir), "defaults": defaults, "tools": tools,
 	}
+	if d.kind == proxied {
+		delete(config, "tools")
+		config["http"], config["routes"] = map[string]any{"shop": map[string]any{"url": fixture.Tools}}, routes(s.tools)
+	}
+	maps.Copy(config, s.gateway)
 	w.gateway = faultkit.Gateway{
-		Binary: built.plain, Wrap: s.wrap, Config: filepath.Join(dir, "deed.yaml"), Upstream: "shop", Door: d.kind, Version: d.version, Stderr: w.stderr,
+		Binary: built.plain, Wrap: s.wrap, Config: filepath.Join(dir, "deed.yaml"), Upstream: "shop", Door: d.process(), Version: d.version, Stderr: w.stderr,
 	}
 	if s.skewed {
 		w.gateway.Binary = built.skewed
@@ -125,7 +117,13 @@ func prepare(t *testing.T, d door, s setup) *world {
 // reconfigure writes the configuration with another upstream.
 func (w *world) reconfigure(upstream map[string]any) {
 	w.Helper()
-	w.config["upstreams"] = map[string]any{"shop": upstream}
+	if w.door.kind == proxied {
+		// The process is asked over MCP whether it is there; nothing else is.
+		w.config["upstreams"] = map[string]any{"idle": map[string]any{"url": w.fixture.MCP}}
+		w.gateway.Upstream = "idle"
+	} else {
+		w.config["upstreams"] = map[string]any{"shop": upstream}
+	}
 	w.write(w.gateway.Config, w.config)
 }
 
@@ -142,8 +140,8 @@ func (w *world) end() {
 		w.running.Kill()
 	}
 	_ = w.fixture.Close()
-	if w.Failed() && w.stderr.Len() > 0 {
-		w.Logf("the gateway said:\n%s", w.stderr)
+	if text := w.stderr.String(); w.Failed() && text != "" {
+		w.Logf("the gateway said:\n%s", text)
 	}
 }
 
