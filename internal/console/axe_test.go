@@ -28,7 +28,15 @@ type violation struct {
 	Nodes []string `json:"nodes"`
 }
 
-const runAxe = `axe.run(document, {resultTypes: ["violations"], preload: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+// rulesIn names what axe-core looks at in a theme. The dark page is the light
+// one in other colours, byte for byte, so that only rules about colours can
+// find more in it.
+var rulesIn = map[string]string{
+	"light": `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`,
+	"dark":  `{type: "rule", values: ["color-contrast", "link-in-text-block"]}`,
+}
+
+const runAxe = `axe.run(document, {resultTypes: ["violations"], preload: false, runOnly: RULES})
 	.then(r => r.violations.map(v => ({rule: v.id, help: v.help, nodes: v.nodes.map(n => n.html.slice(0, 200) + " " + (n.any[0] ? n.any[0].message : ""))})))`
 
 // TestEveryPageIsAccessible looks at every page in both themes: WCAG 2.2 A and
@@ -71,7 +79,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	r.store.fail(errDown)
 	for _, path := range []string{"/", "/ledger", "/uncertain", "/approvals"} {
 		b.open(path)
-		b.judge("dark", "", source)
+		b.judge("light", "", source)
 	}
 	r.store.fail(nil)
 }
@@ -117,7 +125,7 @@ func (b *browser) judge(theme, name, source string) {
 	b.t.Helper()
 	where := ask[string](b, "location.pathname + location.search")
 	b.do(chromedp.Evaluate[chromedp.Void](source))
-	if diff := cmp.Diff([]violation{}, ask[[]violation](b, runAxe)); diff != "" {
+	if diff := cmp.Diff([]violation{}, ask[[]violation](b, strings.Replace(runAxe, "RULES", rulesIn[theme], 1))); diff != "" {
 		b.t.Errorf("%s in %s breaks rules of axe-core (-want +got):\n%s", where, theme, diff)
 	}
 	if ask[float64](b, "document.documentElement.scrollWidth - innerWidth") > 0 {
