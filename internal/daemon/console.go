@@ -18,7 +18,7 @@ func openConsole(c *Core, tokensKnown bool, probe *health) (*console.Console, st
 	budgets := budgetsOf(c.Config)
 	o := console.Options{
 		Runtime: c.Runtime, Hosts: c.Config.Console.AllowedHosts, Address: c.Config.Console.Address, TraceURL: c.Config.Console.TraceURL,
-		Secure: strings.HasPrefix(c.Config.Console.Address, "https://"), Tally: c.tally, Health: probe.check, Clock: c.Clock,
+		Secure: strings.HasPrefix(c.Config.Console.Address, "https://"), Tally: c.tally, Health: probe.check, Risk: c.risk, Clock: c.Clock,
 	}
 	if len(budgets) > 0 {
 		o.Budgets = func(ctx context.Context, who deed.Principal) ([]deed.BudgetStatus, error) {
@@ -48,4 +48,20 @@ func oidcOf(o *policy.OIDC) *console.OIDC {
 		ActorClaim: o.ActorClaim, Tenant: o.Tenant, TenantClaim: o.TenantClaim, RolesClaim: o.RolesClaim,
 		Rights: func(values []string) []deed.Right { return o.RoleOf(values).Rights() },
 	}
+}
+
+// risk says how much care a decision takes, from the tool's rule and from what
+// its server says of it.
+func (c *Core) risk(op *deed.Operation) (console.Risk, string) {
+	facts := c.gate.Facts(op.Tool)
+	rule := c.Policy.Rule(op.Tool, facts)
+	switch {
+	case rule.Spend != nil:
+		return console.RiskHigh, "it spends money of the budget " + rule.Spend.Budget.Name
+	case facts.DestructiveHint != nil && *facts.DestructiveHint:
+		return console.RiskHigh, "its server says that it destroys or overwrites something"
+	case op.Effect == deed.EffectIdempotent:
+		return console.RiskLow, "declared idempotent: doing it again reaches the same end state"
+	}
+	return console.RiskMedium, "it changes something at the provider, and every run changes it again"
 }
