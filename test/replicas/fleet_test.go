@@ -38,8 +38,10 @@ type fleet struct {
 	*testing.T
 	fixture *faultkit.Fixture
 	store   store
-	ledger  string
-	config  string
+	// ledger is what a program opens, place what a configuration names.
+	ledger string
+	place  string
+	config string
 	// database and server are those of a ledger in PostgreSQL.
 	database string
 	server   *pgcluster.Cluster
@@ -63,19 +65,19 @@ func newFleet(t *testing.T, kind store, server *pgcluster.Cluster, replicas int,
 	t.Cleanup(func() { _ = fixture.Close() })
 	f := &fleet{T: t, fixture: fixture, store: kind, config: filepath.Join(dir, "deed.yaml"), server: server}
 	f.ledger = filepath.Join(dir, "ledger.db")
-	place := "sqlite:" + f.ledger
+	f.place = "sqlite:" + f.ledger
 	if kind == inPostgreSQL {
 		f.database = fmt.Sprintf("fleet_%d", databases.Add(1))
 		if _, err := server.Database(t.Context(), f.database); err != nil {
 			t.Fatal(err)
 		}
-		place = server.URL(f.database)
-		f.ledger = place
+		f.place = server.URL(f.database)
+		f.ledger = f.place
 	}
 	all := object{"lease": "3s", "timeout": "1m", "rate": "1000000/s", "repeat": "1000000/s"}
 	maps.Copy(all, defaults)
 	f.write(object{
-		"ledger": place, "defaults": all,
+		"ledger": f.place, "defaults": all,
 		"upstreams": object{"shop": object{"url": fixture.MCP}},
 		"tools": object{
 			"shop/pay.charge":    object{"effect": "non_idempotent", "key": "required", "matter": []string{"/order_id"}, "receipt": object{"system": "shop", "id": "/structuredContent/id"}},
