@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/policy"
 )
 
@@ -100,7 +101,7 @@ func (a *app) examine(ctx context.Context, at place) []finding {
 	} else {
 		findings = append(findings, a.examineLedger(ctx, path, config, at)...)
 	}
-	if len(config.Upstreams) > 0 {
+	if len(daemon.Servers(config)) > 0 {
 		findings = append(findings, a.examineUpstreams(ctx, config, at)...)
 	}
 	return append(findings, a.examineClients()...)

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/deed-run/deed/internal/daemon"
@@ -17,7 +15,7 @@ import (
 
 func (a *app) examineUpstreams(ctx context.Context, config *policy.Config, at place) []finding {
 	var findings []finding
-	for _, name := range slices.Sorted(maps.Keys(config.Upstreams)) {
+	for _, name := range daemon.Servers(config) {
 		tools, problems := a.listTools(ctx, config, name, io.Discard)
 		if len(problems) > 0 {
 			findings = append(findings, ok("upstream "+name, "%v", problems[0]).as(broken, "correct its command or URL; "+place{config: at.config}.command("tools -v --upstream", shellWord(name))+" shows what it says"))

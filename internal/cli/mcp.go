@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -139,14 +138,14 @@ func (a *app) mcpRules(o mcpOptions, command []string) (*policy.Config, string, 
 
 // chooseUpstream takes the named upstream, or the only one.
 func chooseUpstream(config *policy.Config, o mcpOptions) (string, error) {
-	names := slices.Sorted(maps.Keys(config.Upstreams))
+	names := daemon.Servers(config)
 	wanted := o.upstream
 	if wanted == "" && o.name != "" {
 		wanted = o.name
 	}
 	switch {
 	case len(names) == 0:
-		return "", fail(exitUsage, "%s has no upstreams; nothing was started; add one, or write the command after --", o.config)
+		return "", fail(exitUsage, "%s has neither upstreams nor connectors; nothing was started; add one, or write the command after --", o.config)
 	case wanted == "" && len(names) == 1:
 		return names[0], nil
 	case wanted == "":

@@ -6,13 +6,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/policy"
 )
@@ -61,7 +59,7 @@ ledger; where there is one, tools whose definition has changed are marked.`,
 	c.Flags().StringVar(&o.ledger, "ledger", "", "ledger `file` (see deed help ledger)")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	_ = c.MarkFlagFilename("ledger", "db")
-	c.AddCommand(a.toolsDiffCommand(), a.toolsAcceptCommand())
+	c.AddCommand(a.toolsDiffCommand(), a.toolsAcceptCommand(), a.toolsErrorsCommand(), a.toolsTeachCommand())
 	return c
 }
 
@@ -71,7 +69,7 @@ func (a *app) toolRules(o mcpOptions, command []string) (*policy.Config, error) 
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := config.Upstreams[o.upstream]; o.upstream != "" && !ok {
+		if o.upstream != "" && !slices.Contains(daemon.Servers(config), o.upstream) {
 			return nil, fail(exitUsage, "%s has no upstream %q; nothing was started", o.config, o.upstream)
 		}
 		return config, nil
@@ -87,13 +85,12 @@ func (a *app) toolRules(o mcpOptions, command []string) (*policy.Config, error) 
 func (a *app) listTools(ctx context.Context, config *policy.Config, only string, said io.Writer) ([]policy.ListedTool, []error) {
 	var listed []policy.ListedTool
 	var problems []error
-	for _, name := range slices.Sorted(maps.Keys(config.Upstreams)) {
+	for _, name := range daemon.Servers(config) {
 		if only != "" && only != name {
 			continue
 		}
 		waiting, cancel := context.WithTimeout(ctx, listWait)
-		up := daemon.NewUpstream(config.Upstreams[name], a.Env, deed.SystemClock{}, said, func(string) {})
-		tools, err := daemon.ListTools(waiting, up, name)
+		tools, err := daemon.ListServer(waiting, config, name, a.Env, said)
 		cancel()
 		if err != nil {
 			problems = append(problems, err)

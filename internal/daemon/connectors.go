@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,6 +107,36 @@ func closeTools(tools mcpgate.Local) {
 	if closer, ok := tools.(io.Closer); ok {
 		_ = closer.Close()
 	}
+}
+
+// Servers lists what the tools of a configuration belong to: MCP servers and
+// connectors, by name.
+func Servers(config *policy.Config) []string {
+	return slices.Sorted(maps.Keys(serversOf(config)))
+}
+
+func serversOf(config *policy.Config) map[string]bool {
+	names := map[string]bool{}
+	for name := range config.Upstreams {
+		names[name] = true
+	}
+	for name := range config.Connectors {
+		names[name] = true
+	}
+	return names
+}
+
+// ListServer asks a server of the configuration for its tools: see [ListTools].
+func ListServer(ctx context.Context, config *policy.Config, name string, environ []string, stderr io.Writer) ([]policy.ListedTool, error) {
+	if up, ok := config.Upstreams[name]; ok {
+		return ListTools(ctx, NewUpstream(up, environ, deed.SystemClock{}, stderr, func(string) {}), name)
+	}
+	tools, err := makeTools(config.Connectors[name], Options{Environ: environ}.getenv)
+	if err != nil {
+		return nil, fmt.Errorf("connector %s: %w", name, err)
+	}
+	defer closeTools(tools)
+	return ListTools(ctx, mcpgate.LocalUpstream{Tools: tools, Name: name}, name)
 }
 
 // openConnectors makes the configured connectors, which are upstreams like any
