@@ -46,6 +46,8 @@ type job struct {
 	// events is the number of events of a batched append, 0 for jobs that
 	// somebody waits for.
 	events int
+	// queued is when a batched append began to wait.
+	queued time.Time
 
 	taken atomic.Int32
 	err   error
@@ -73,6 +75,9 @@ type writer struct {
 	urgent int
 	events int
 	closed bool
+	// lingering: the loop looks at the queue before linger is over, without
+	// being woken for it.
+	lingering bool
 	// dropped is the first error of a batched append that was refused for what
 	// it was; nobody waits for it.
 	dropped error
@@ -149,11 +154,15 @@ func (w *writer) push(j *job) error {
 		return errCrowded
 	}
 	w.queue = append(w.queue, j)
-	w.events += j.events
 	if j.events == 0 {
 		w.urgent++
+		w.signal()
+		return nil
 	}
-	if j.events == 0 || len(w.queue) == 1 || len(w.queue) >= lingerFor {
+	w.events += j.events
+	j.queued = time.Now()
+	if !w.lingering || len(w.queue) >= lingerFor {
+		w.lingering = true
 		w.signal()
 	}
 	return nil
@@ -182,15 +191,14 @@ func (w *writer) close() error {
 
 func (w *writer) loop() {
 	defer close(w.stopped)
-	pause := time.NewTimer(0)
-	<-pause.C
+	var pause lingerTimer
 	failed := false
 	for {
 		wait := linger
 		if failed {
 			wait = retryAfter
 		}
-		batch, more := w.collect(pause, wait)
+		batch, more := w.collect(&pause, wait)
 		if len(batch) > 0 {
 			failed = !w.process(batch)
 		}
@@ -198,6 +206,13 @@ func (w *writer) loop() {
 			return
 		}
 	}
+}
+
+// lingerTimer goes on running while the queue empties and fills again: events
+// mostly ride with a transaction long before it fires, and setting it for each
+// of them would cost more than looking in vain once.
+type lingerTimer struct {
+	fires <-chan time.Time // nil while it stands
 }
 
 func (w *writer) isClosed() bool {
@@ -208,29 +223,30 @@ func (w *writer) isClosed() bool {
 
 // collect waits until there is something worth a commit and takes it. more is
 // false when the writer is closed and nothing is left.
-func (w *writer) collect(pause *time.Timer, wait time.Duration) (batch []*job, more bool) {
-	var due bool
+func (w *writer) collect(pause *lingerTimer, wait time.Duration) (batch []*job, more bool) {
 	for {
 		w.mu.Lock()
 		waiting, urgent, closed := len(w.queue), w.urgent, w.closed
+		var rest time.Duration
+		if waiting > 0 {
+			rest = wait - time.Since(w.queue[0].queued)
+		}
+		w.lingering = waiting > 0 || pause.fires != nil
 		w.mu.Unlock()
 		switch {
 		case closed && waiting == 0:
 			return nil, false
-		case closed, urgent > 0, due && waiting > 0:
+		case closed, urgent > 0, waiting > 0 && rest <= 0:
 			return w.take(), true
 		case waiting >= lingerFor && wait == linger:
 			return w.take(), true
-		case waiting == 0:
-			<-w.wake
-			continue
+		case waiting > 0 && pause.fires == nil:
+			pause.fires = time.After(rest)
 		}
-		pause.Reset(wait)
 		select {
 		case <-w.wake:
-			pause.Stop()
-		case <-pause.C:
-			due = true
+		case <-pause.fires:
+			pause.fires = nil
 		}
 	}
 }
@@ -294,6 +310,7 @@ func (w *writer) process(batch []*job) bool {
 		switch {
 		case err != nil:
 			j.taken.Store(jobWaiting)
+			j.queued = time.Now()
 			again = append(again, j)
 		case j.err != nil && w.dropped == nil:
 			w.dropped = fmt.Errorf("a batched event was refused and dropped: %w", j.err)
