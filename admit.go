@@ -39,7 +39,7 @@ func (c *claim) transactOn(ctx context.Context, on transactor, scope Scope, perm
 				return Change{}, errMoreRules
 			}
 		}
-		if c.otherShare(view, scope) {
+		if c.otherShare(view, scope) || c.otherSnapshot(view.Operation) {
 			unknown = view
 			return Change{}, errMoreRules
 		}
@@ -110,6 +110,10 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 			q.consents = false
 			r = decide(q)
 		}
+	}
+	if r.act == actPropose && c.rule.Mode == ModeObserve {
+		// It runs now. A proposal would be run once more when a person consents.
+		r.act = actAnswer
 	}
 	if r.act == actPropose {
 		r = c.consentForNothing(view, r)

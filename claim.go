@@ -91,6 +91,9 @@ type claim struct {
 	price   Amount
 	noPrice error
 	checked bool
+	// snapshot is what else the conditions have judged: the recorded bytes, where
+	// those of the call are others.
+	snapshot []byte
 	// revision is the version of what the call is about, noRevision why it
 	// cannot be read.
 	revision   string
@@ -264,6 +267,7 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 		if err := c.learnRules(ctx, view); err != nil {
 			return ruling{}, View{}, err
 		}
+		c.judgeSnapshot(view.Operation)
 		scope.Budgets = c.budgetQuery(view.Operation)
 	}
 }
@@ -293,7 +297,7 @@ func (c *claim) check() {
 	if c.rule.Deny != nil {
 		c.refusedText = c.rule.Deny(c.call.Arguments, c.principal())
 	}
-	c.needsApproval = c.wantsConsent()
+	c.needsApproval, c.snapshot = c.wantsConsent(c.call.Arguments), nil
 	if c.rule.Spend != nil {
 		c.price, c.noPrice = c.priceOf(c.call.Arguments)
 	}

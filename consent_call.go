@@ -3,6 +3,7 @@
 package deed
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 // wantsConsent reports whether the rule holds this call for a person. A
 // condition that fails wants one.
-func (c *claim) wantsConsent() (wants bool) {
+func (c *claim) wantsConsent(arguments []byte) (wants bool) {
 	defer func() {
 		if recover() != nil {
 			wants = true
@@ -19,11 +20,31 @@ func (c *claim) wantsConsent() (wants bool) {
 	who := c.principal()
 	switch {
 	case c.rule.Approval == nil:
-		return c.rule.NeedsApproval != nil && c.rule.NeedsApproval(c.call.Arguments, who)
+		return c.rule.NeedsApproval != nil && c.rule.NeedsApproval(arguments, who)
 	case c.rule.Approval.When == nil:
 		return true
 	}
-	return c.rule.Approval.When(c.withDefaults(c.call.Arguments), who)
+	return c.rule.Approval.When(c.withDefaults(arguments), who)
+}
+
+// otherSnapshot reports whether an attempt of op would send bytes that the
+// conditions have not judged: the fingerprint may leave out what they look at.
+func (c *claim) otherSnapshot(op *Operation) bool {
+	return op != nil && len(op.Arguments) > 0 && c.fingerprints[op.FingerprintRules] == op.Fingerprint &&
+		!bytes.Equal(op.Arguments, c.call.Arguments) && !bytes.Equal(op.Arguments, c.snapshot)
+}
+
+// judgeSnapshot asks the conditions about the bytes that an attempt of op would
+// send. Either they or the caller's own are enough to refuse or to hold it.
+func (c *claim) judgeSnapshot(op *Operation) {
+	if !c.otherSnapshot(op) {
+		return
+	}
+	c.snapshot = op.Arguments
+	if c.rule.Deny != nil {
+		c.refusedText = firstText(c.refusedText, c.rule.Deny(op.Arguments, c.principal()))
+	}
+	c.needsApproval = c.needsApproval || c.wantsConsent(op.Arguments)
 }
 
 // withDefaults are the arguments as the tool will understand them.

@@ -72,7 +72,7 @@ func (rt *Runtime) leaseProbe(ctx context.Context, l *lookup) error {
 		if current.Probing != nil {
 			p = *current.Probing
 		}
-		l.inquest = inquestOf(op, rule)
+		l.inquest = inquestOf(op, rule, l.again)
 		l.inquest.Tries = p.Tries
 		p.Tries++
 		p.LeasedUntil, p.Worker, p.Lease = view.Now.Add(probeLease), rt.worker, newNonce(rt.random)
@@ -110,15 +110,18 @@ func (l *lookup) mayLook(op *Operation, rule Rule, now time.Time) error {
 			return ErrLookedUp
 		}
 	case StateExecuting:
+		if l.again > 0 && l.again < op.AttemptNumber() {
+			break // what was found is of an earlier attempt than the one that runs
+		}
 		return refuse("an attempt is running and its process reports; wait for it")
 	case StateAbandoned:
-		if !l.again {
+		if l.again == 0 {
 			return refuse("it was abandoned; resolve it when you know")
 		}
 	case StateCommitted:
 		return refuse("it is committed")
 	default:
-		if !l.again {
+		if l.again == 0 {
 			return refuse("nothing about it is in doubt")
 		}
 	}
@@ -127,17 +130,21 @@ func (l *lookup) mayLook(op *Operation, rule Rule, now time.Time) error {
 	}
 	p := op.Current().Probing
 	switch {
-	case p != nil && now.Before(p.LeasedUntil) && !l.again:
+	case p != nil && now.Before(p.LeasedUntil) && l.again == 0:
 		return fmt.Errorf("%s: %w", op.ID, ErrLookedUp)
-	case !l.asked && !l.again && !dueAt(op, rule, now):
+	case !l.asked && l.again == 0 && !dueAt(op, rule, now):
 		return fmt.Errorf("%s: %w", op.ID, ErrLookedUp)
 	}
 	return nil
 }
 
-// inquestOf is what a look-up of the operation is told.
-func inquestOf(op *Operation, rule Rule) Inquest {
+// inquestOf is what a look-up of the operation is told: about the attempt of
+// that number, or, when it is 0, the latest that may have been applied.
+func inquestOf(op *Operation, rule Rule, number int) Inquest {
 	attempt := *op.latestOpen()
+	if a := op.attempt(number); a != nil {
+		attempt = *a
+	}
 	q := Inquest{Operation: op, Attempt: attempt, Rule: rule, SentAt: op.Attempts[0].BegunAt, SendBy: attempt.SendBy}
 	if attempt.Marks != nil {
 		q.Marks = *attempt.Marks

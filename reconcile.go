@@ -56,6 +56,10 @@ type Finding struct {
 	Stale bool
 }
 
+// mostLate bounds how often an operation that moves on during every look-up is
+// looked up again.
+const mostLate = 5
+
 // probePatience bounds one look-up.
 const probePatience = 30 * time.Second
 
@@ -85,9 +89,11 @@ type lookup struct {
 	id     OperationID
 	// asked: somebody wants it now, due or not.
 	asked bool
-	// again: it follows a find that came too late to count, and looks whatever
-	// has been decided meanwhile.
-	again bool
+	// again is, after a find that came too late to count, the attempt that it was
+	// about: it is looked up whatever has been decided meanwhile. 0 otherwise.
+	again int
+	// late counts the finds that came too late.
+	late int
 	// slot is taken while the provider is asked, nil where that is not bounded.
 	slot func(context.Context) (func(), error)
 
@@ -125,10 +131,10 @@ func (rt *Runtime) look(ctx context.Context, l lookup) (Finding, error) {
 		v.Strategy = "look-up"
 	}
 	finding, err := rt.conclude(context.WithoutCancel(ctx), l, v)
-	if err == nil && finding.Stale && finding.Counted == VerdictFound && !l.again {
+	if err == nil && finding.Stale && finding.Counted == VerdictFound && l.late < mostLate {
 		// Something was found, and what it would prove must not be lost: look
 		// at the operation as it stands now.
-		l.again = true
+		l.again, l.late = l.inquest.Attempt.Number, l.late+1
 		if second, err := rt.look(ctx, l); err == nil {
 			return second, nil
 		}

@@ -83,6 +83,26 @@ func TestWhatWasFoundTooLateIsLookedUpAgain(t *testing.T) {
 	}
 }
 
+func TestWhatWasFoundWhileTheNextAttemptRunsIsItsCommit(t *testing.T) {
+	d := newInDoubt(t, nil)
+	d.answer = d.found("re_7")
+	var second *deed.Grant
+	d.during = func() {
+		d.resolve(deed.Resolution{Outcome: deed.ResolveNotApplied, Force: true})
+		d.clock.Advance(time.Second)
+		_, second = d.claim(d.rt, refund("12"))
+	}
+	if f := d.look(); f.Stale || f.Counted != deed.VerdictFound || second == nil {
+		t.Fatalf("%+v", f)
+	}
+	d.wantStatus(deed.StatusExecuting, "")
+	d.settle(d.rt, second, deed.Outcome{Kind: deed.OutcomeRefused, Final: true})
+	d.wantStatus(deed.StatusCommitted, "")
+	if op := d.op(); len(op.Receipts) != 1 || op.Receipts[0].RemoteID != "re_7" || op.Receipts[0].Attempt != 1 {
+		t.Errorf("receipts %+v", op.Receipts)
+	}
+}
+
 func TestALateProofAgainstAPersonsNoWins(t *testing.T) {
 	for name, prove := range map[string]func(*inDoubt){
 		"a webhook": func(d *inDoubt) {
