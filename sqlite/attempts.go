@@ -21,7 +21,13 @@ func (s *statement) attempts(attempts []deed.Attempt) {
 		}
 		kept[i] = a
 	}
-	s.document(kept, len(kept) == 0)
+	if len(kept) == 0 {
+		s.optional(nil)
+		return
+	}
+	text, err := attemptsText(kept)
+	s.keep(err)
+	s.optional(text)
 }
 
 func (s *statement) readAttempts() []deed.Attempt {

@@ -2,6 +2,8 @@
 
 package sqlite
 
+import "github.com/deed-run/deed"
+
 // StatementTexts returns the statements that connections prepare.
 func StatementTexts() []string { return statementTexts[:] }
 
@@ -16,3 +18,6 @@ func NewestVersion() int64 { return newestVersion() }
 
 // Migrations returns the texts in order.
 func Migrations() ([]string, error) { return migrations() }
+
+// AttemptsText is attemptsText.
+func AttemptsText(attempts []deed.Attempt) ([]byte, error) { return attemptsText(attempts) }
