@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -107,17 +108,39 @@ func (f *fleet) must(err error) {
 // start adds a gateway and returns its number.
 func (f *fleet) start() int {
 	f.Helper()
-	address := process.FreeAddress(f)
-	gateway := f.launch(address)
-	gateway.WaitListening(f, address)
+	gateway := f.launch()
+	address := f.listening(gateway)
 	f.addresses, f.gateways = append(f.addresses, address), append(f.gateways, gateway)
 	return len(f.gateways) - 1
 }
 
-// launch starts a gateway that need not come up.
-func (f *fleet) launch(address string) *process.Process {
+// launch starts a gateway that need not come up, on a port that it takes.
+func (f *fleet) launch() *process.Process {
 	f.Helper()
-	return process.Start(f, exec.Command(program, "serve", "--config", f.config, "--listen", address))
+	command := exec.Command(program, "serve", "--config", f.config, "--listen", "127.0.0.1:0")
+	diesWithUs(command)
+	return process.Start(f, command)
+}
+
+// listening waits until a gateway says where it listens.
+func (f *fleet) listening(gateway *process.Process) string {
+	f.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, after, said := strings.Cut(gateway.Output(), "listening on http://"); said {
+			if address, _, whole := strings.Cut(after, "\n"); whole {
+				return address
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-gateway.Exited():
+			f.Fatalf("a gateway ended before it listened: %s", gateway.Output())
+		case <-f.Context().Done():
+			f.Fatal(f.Context().Err())
+		}
+	}
 }
 
 // misbehave orders the provider to serve the next call so.

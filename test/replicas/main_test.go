@@ -3,7 +3,6 @@
 package replicas_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -23,12 +22,12 @@ func TestMain(m *testing.M) {
 	os.Exit(installed.WithDeed(func(path string) int {
 		program = path
 		var err error
-		if cluster, err = pgcluster.Start(pgcluster.Memory()); err != nil {
+		if cluster, err = newCluster(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		code := m.Run()
-		if err := errors.Join(cluster.Stop()); err != nil {
+		if err := cluster.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/deed-run/deed/api"
 	"github.com/deed-run/deed/faultkit/provider"
 	"github.com/deed-run/deed/postgres"
-	"github.com/deed-run/deed/test/process"
 )
 
 // Calls land anywhere, each key twice at the same moment.
@@ -147,8 +146,7 @@ func TestAnOlderGatewayReplaysFromANewerLedgerAndWritesNothing(t *testing.T) {
 	if told := f.charge(d, 0, "charge:order-1:first", "order-1"); told.decision != "denied" {
 		t.Errorf("a ledger that it cannot read was answered from: %s", told)
 	}
-	address := process.FreeAddress(f)
-	refused := f.launch(address)
+	refused := f.launch()
 	select {
 	case <-refused.Exited():
 		if !strings.Contains(refused.Output(), "newer") {
@@ -166,7 +164,7 @@ func TestADatabaseThatIsDownAtTheStartIsNamed(t *testing.T) {
 	server := ownCluster(t)
 	f := newFleet(t, inPostgreSQL, server, 0, nil)
 	f.must(server.Down())
-	refused := f.launch(process.FreeAddress(f))
+	refused := f.launch()
 	select {
 	case <-refused.Exited():
 	case <-time.After(time.Minute):

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/deed-run/deed/faultkit/provider"
-	"github.com/deed-run/deed/test/pgcluster"
 )
 
 // campaignVariable asks for every pair of store, number and door.
@@ -50,20 +49,6 @@ func everywhere(t *testing.T, own bool, play func(f *fleet, d door)) {
 			})
 		}
 	}
-}
-
-func ownCluster(t *testing.T) *pgcluster.Cluster {
-	t.Helper()
-	server, err := pgcluster.Start(pgcluster.Memory())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return server
 }
 
 // Scenario B06 and D01 of the field: fifty callers, one key.

@@ -1,0 +1,17 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package replicas_test
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// diesWithUs has the system kill a command when this process ends in any way.
+func diesWithUs(command *exec.Cmd) {
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}
+
+// ownSession keeps a command from signals that are sent to all of this one's
+// group.
+func ownSession(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -1,0 +1,11 @@
+//go:build !linux
+
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package replicas_test
+
+import "os/exec"
+
+func diesWithUs(*exec.Cmd) {}
+
+func ownSession(*exec.Cmd) {}
