@@ -54,6 +54,13 @@ func EverythingServer(tb testing.TB) string {
 	return cached(tb, "bin", "everything-server")
 }
 
+// Mailpit returns the SMTP server that keeps what it takes and lets it be
+// searched.
+func Mailpit(tb testing.TB) string {
+	tb.Helper()
+	return cached(tb, "bin", "mailpit")
+}
+
 // Program returns the path of a program that Debian packages bring, such as
 // spin or strace.
 func Program(tb testing.TB, name string) string {
