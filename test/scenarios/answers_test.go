@@ -133,6 +133,10 @@ type recorded struct {
 		RemoteID      string `json:"remote_id"`
 		EstablishedBy string `json:"established_by"`
 	} `json:"receipt"`
+	Approval struct {
+		Digest  string `json:"digest"`
+		SpentAt string `json:"spent_at"`
+	} `json:"approval"`
 	Events []struct {
 		Name string `json:"name"`
 	} `json:"events"`

@@ -30,7 +30,7 @@ type story struct {
 func stories() []story {
 	var all []story
 	for _, group := range [][]story{
-		lostAnswers(), transports(), resumptions(), redeliveries(), recoveries(), layers(), identities(), crowds(), falseReports(), money(), consent(),
+		lostAnswers(), transports(), resumptions(), redeliveries(), recoveries(), layers(), identities(), crowds(), falseReports(), money(), approvals(), budgets(), lookUps(), windows(),
 	} {
 		all = append(all, group...)
 	}
