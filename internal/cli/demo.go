@@ -14,20 +14,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// demoPatience bounds the whole demonstration.
+// demoPatience bounds the part of the demonstration that waits for nobody.
 const demoPatience = 2 * time.Minute
 
 func (a *app) demoCommand() *cobra.Command {
 	var dir string
+	var yes bool
 	c := &cobra.Command{
-		Use: "demo", Short: "See it work: lost answers, a crash, duplicates, beside the same without deed", Args: cobra.NoArgs,
+		Use: "demo", Short: "See it work: lost answers, a crash, duplicates, a person who decides", Args: cobra.NoArgs,
 		Long: `Starts a payment provider as a process of its own, which counts what it receives,
 and plays one script against it twice: directly, and through deed. The agent in the
-script repeats a call whenever it gets no clear answer, as MCP tells clients to.`,
-		Example: "  deed demo\n  deed demo --dir /tmp/deed-demo",
+script repeats a call whenever it gets no clear answer, as MCP tells clients to.
+Then it asks for a refund that a person must approve: you, in the console or on
+the command line. With --yes, or without a terminal, the demonstration approves it
+by itself.`,
+		Example: "  deed demo\n  deed demo --yes\n  deed demo --dir /tmp/deed-demo",
 		RunE: action(func(ctx context.Context, _ []string) error {
-			ctx, cancel := context.WithTimeout(ctx, demoPatience)
-			defer cancel()
 			kept := dir != ""
 			folder, err := demoFolder(dir)
 			if err != nil {
@@ -40,10 +42,11 @@ script repeats a call whenever it gets no clear answer, as MCP tells clients to.
 			if err != nil {
 				return err
 			}
-			return a.showDemo(results, folder, kept)
+			return a.showDemo(ctx, results, &demoPerson{folder: filepath.Join(folder, "with-a-person"), alone: yes || a.json || !attended()}, folder, kept)
 		}),
 	}
 	c.Flags().StringVar(&dir, "dir", "", "keep ledgers and configuration in this new or empty `folder`")
+	c.Flags().BoolVar(&yes, "yes", false, "approve the refund by itself, wait for nobody")
 	_ = c.MarkFlagDirname("dir")
 	return c
 }
@@ -73,6 +76,8 @@ func demoFolder(dir string) (string, error) {
 
 // playDemo plays the script on both sides.
 func (a *app) playDemo(ctx context.Context, folder string) ([]demoResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, demoPatience)
+	defer cancel()
 	binary, err := itself()
 	if err != nil {
 		return nil, err
@@ -113,7 +118,7 @@ type demoCount struct {
 	Answers  []string `json:"answers"`
 }
 
-func (a *app) showDemo(results []demoResult, folder string, kept bool) error {
+func (a *app) showDemo(ctx context.Context, results []demoResult, person *demoPerson, folder string, kept bool) error {
 	var without, with demoCount
 	rows := [][]string{{"", "WITHOUT DEED", "WITH DEED", ""}, {"WHAT HAPPENS TO ONE PAYMENT", "PAID", "PAID", "WHAT DEED ANSWERED"}}
 	for _, r := range results {
@@ -121,10 +126,7 @@ func (a *app) showDemo(results []demoResult, folder string, kept bool) error {
 		without.Requests, without.Effects = without.Requests+r.Without.Requests, without.Effects+r.Without.Effects
 		with.Requests, with.Effects = with.Requests+r.With.Requests, with.Effects+r.With.Effects
 	}
-	var err error
-	if a.json {
-		err = a.printJSON(map[string]any{"steps": results, "wanted": len(results), "without_deed": without.Effects, "with_deed": with.Effects})
-	} else {
+	if !a.json {
 		lines := append(table(rows), "",
 			fmt.Sprintf("%d payments were wanted. The provider's own ledger says:", len(results)),
 			fmt.Sprintf("  without deed  %d requests received, %d payments made", without.Requests, without.Effects),
@@ -135,17 +137,39 @@ func (a *app) showDemo(results []demoResult, folder string, kept bool) error {
 		} else {
 			lines = append(lines, "To look at that ledger: deed demo --dir FOLDER, then deed ops list --config FOLDER/with-deed/deed.yaml")
 		}
-		err = a.print(lines...)
+		if err := a.print(lines...); err != nil {
+			return err
+		}
+	}
+	consent, err := a.playPerson(ctx, person)
+	if err != nil {
+		return fmt.Errorf("demo, a person decides: %w", err)
+	}
+	if a.json {
+		err = a.printJSON(map[string]any{
+			"steps": results, "wanted": len(results), "without_deed": without.Effects, "with_deed": with.Effects, "person": consent,
+		})
+	} else {
+		err = a.print(consent.lines()...)
 	}
 	switch {
 	case err != nil:
 		return err
-	case with.Effects > len(results):
+	case with.Effects > len(results), consent.After.Effects > 1:
 		return exitWith(exitDuplicate)
 	case with.Effects < len(results):
 		return errors.New("demo: a payment is missing; this should not happen, please report it")
 	}
 	return nil
+}
+
+func (a *app) playPerson(ctx context.Context, person *demoPerson) (demoConsent, error) {
+	binary, err := itself()
+	if err != nil {
+		return demoConsent{}, err
+	}
+	person.binary = binary
+	return person.play(ctx, a)
 }
 
 func times(n int) string {
