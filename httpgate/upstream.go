@@ -144,6 +144,10 @@ func notForwarded(name string) bool {
 	switch name {
 	case headerKey, "X-Idempotency-Key", "Forwarded", "Expect", "Content-Length", "Host", "Proxy-Authorization":
 		return true
+	case "X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url", "X-Original-Method":
+		// Frameworks take these for the request itself, and the route was found by
+		// method and path.
+		return true
 	}
 	return strings.HasPrefix(name, "Deed-") || strings.HasPrefix(name, "X-Forwarded-")
 }
