@@ -60,6 +60,7 @@ var allowed = map[string]map[string]string{
 		"": "operator verbs", "internal/daemon": "starts it", "internal/enroll": "init and uninit", "internal/canon": "hash",
 		"internal/bench": "bench", "connector": "the catalogue", "policy": "config and tools", "sqlite": "ops on a ledger", "faultkit": "prove and demo", "faultkit/*": "prove and demo",
 		"mcpgate": "lists the tools of an upstream", "telemetry": "switches it on", "api": "ops on a running daemon",
+		"outcome": "reads stored answers as the gateway does",
 	},
 	"internal/notify": {"": "names operations"},
 	"cmd/deed":        {"internal/cli": "main"},

@@ -14,7 +14,11 @@ const unchangedShown = 3
 // compareJSON shows two JSON texts as lines: "-" only in the first, "+" only in
 // the second. Order and spacing make no difference.
 func compareJSON(before, after json.RawMessage) []string {
-	lines := compareLines(prettyLines(before), prettyLines(after))
+	return nearChanges(compareLines(prettyLines(before), prettyLines(after)))
+}
+
+// nearChanges leaves out equal lines that stand far from a difference.
+func nearChanges(lines []string) []string {
 	var shown []string
 	for i, line := range lines {
 		near := false

@@ -18,6 +18,8 @@ import (
 // ledger itself, or a running daemon.
 type desk interface {
 	List(ctx context.Context, query deed.Query) (deed.Page, error)
+	// Waiting lists the uncertain operations that no look-up moves on.
+	Waiting(ctx context.Context, query deed.Query) (deed.Page, error)
 	Get(ctx context.Context, id deed.OperationID) (*deed.Operation, error)
 	Events(ctx context.Context, id deed.OperationID) ([]deed.Event, error)
 	Resolve(ctx context.Context, id deed.OperationID, res deed.Resolution) (*deed.Operation, error)
@@ -32,10 +34,21 @@ type desk interface {
 	// decision would do.
 	ResolveMany(ctx context.Context, query deed.Query, res deed.Resolution, dry bool) ([]deed.Resolved, error)
 	Budgets(ctx context.Context) ([]budgetLine, error)
-	// Hears is until when the process that sent an operation may still report.
-	Hears(op *deed.Operation) time.Time
+	// Figures counts; decisions from since on.
+	Figures(ctx context.Context, since time.Time) (figures, error)
+	// Outlook is what is known beside the record about what may follow.
+	Outlook(op *deed.Operation) outlook
 	Now() time.Time
 	Close() error
+}
+
+// outlook says what the record of an operation does not.
+type outlook struct {
+	// hears is until when the process that sent it may still report; decisions
+	// before that need --force.
+	hears time.Time
+	// looks: its tool's entry says how it is looked up.
+	looks bool
 }
 
 // desk opens the one that the flags name.
@@ -72,9 +85,17 @@ func (d *ledgerDesk) Close() error {
 	return d.core.Close(ctx)
 }
 
-// List merges the newest operations of all tenants that the command covers: ids
-// are in the order of time, so one id parts the pages of each.
 func (d *ledgerDesk) List(ctx context.Context, query deed.Query) (deed.Page, error) {
+	return d.merged(ctx, query, d.core.Runtime.List)
+}
+
+func (d *ledgerDesk) Waiting(ctx context.Context, query deed.Query) (deed.Page, error) {
+	return d.merged(ctx, query, d.core.Runtime.Waiting)
+}
+
+// merged joins the newest operations of all tenants that the command covers: ids
+// are in the order of time, so one id parts the pages of each.
+func (d *ledgerDesk) merged(ctx context.Context, query deed.Query, list func(context.Context, deed.Principal, deed.Query) (deed.Page, error)) (deed.Page, error) {
 	all, err := everyone(ctx, d.at, d.core, d.who)
 	if err != nil {
 		return deed.Page{}, err
@@ -82,7 +103,7 @@ func (d *ledgerDesk) List(ctx context.Context, query deed.Query) (deed.Page, err
 	var merged deed.Page
 	more := false
 	for _, who := range all {
-		page, err := d.core.Runtime.List(ctx, who, query)
+		page, err := list(ctx, who, query)
 		if err != nil {
 			return deed.Page{}, err
 		}
@@ -93,7 +114,7 @@ func (d *ledgerDesk) List(ctx context.Context, query deed.Query) (deed.Page, err
 	if query.Limit > 0 && len(merged.Operations) > query.Limit {
 		merged.Operations, more = merged.Operations[:query.Limit], true
 	}
-	if more {
+	if more && len(merged.Operations) > 0 {
 		merged.Next = merged.Operations[len(merged.Operations)-1].ID
 	}
 	return merged, nil
@@ -230,13 +251,15 @@ func (d *ledgerDesk) Budgets(ctx context.Context) ([]budgetLine, error) {
 	return list, nil
 }
 
-// Hears implements desk: deed.Runtime.Resolve refuses until then.
-func (d *ledgerDesk) Hears(op *deed.Operation) time.Time {
-	current := op.Current()
-	if current == nil || !current.EndedAt.IsZero() {
-		return time.Time{}
+// Outlook implements desk: deed.Runtime.Resolve refuses until the moment that it
+// names.
+func (d *ledgerDesk) Outlook(op *deed.Operation) outlook {
+	rule := d.core.Policy.Rule(op.Tool, deed.ToolFacts{})
+	out := outlook{looks: rule.GiveUp > 0}
+	if current := op.Current(); current != nil && current.EndedAt.IsZero() {
+		out.hears = current.SendBy.Add(rule.Timeout)
 	}
-	return current.SendBy.Add(d.core.Policy.Rule(op.Tool, deed.ToolFacts{}).Timeout)
+	return out
 }
 
 // failedDecision says of an error what it means for the decision.

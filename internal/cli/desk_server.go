@@ -41,13 +41,22 @@ func (a *app) serverDesk(at place) (desk, error) {
 func (d *serverDesk) Now() time.Time { return time.Now() }
 func (d *serverDesk) Close() error   { return nil }
 
-// Hears implements desk. The daemon itself refuses what comes too early.
-func (d *serverDesk) Hears(*deed.Operation) time.Time { return time.Time{} }
+// Outlook implements desk. The daemon itself refuses what comes too early, and
+// does not tell its rules.
+func (d *serverDesk) Outlook(*deed.Operation) outlook { return outlook{} }
 
 func (d *serverDesk) List(ctx context.Context, query deed.Query) (deed.Page, error) {
+	return d.page(ctx, query, false)
+}
+
+func (d *serverDesk) Waiting(ctx context.Context, query deed.Query) (deed.Page, error) {
+	return d.page(ctx, query, true)
+}
+
+func (d *serverDesk) page(ctx context.Context, query deed.Query, waiting bool) (deed.Page, error) {
 	wanted := api.Query{
 		Tool: query.Tool, Actor: query.Actor, Key: query.Key, Fingerprint: query.Fingerprint, Matter: query.Matter,
-		Reason: query.Reason, Meta: query.Meta, Before: string(query.Before), Limit: query.Limit,
+		Reason: query.Reason, Meta: query.Meta, NeedsPerson: waiting, Before: string(query.Before), Limit: query.Limit,
 	}
 	for _, s := range query.Statuses {
 		wanted.Statuses = append(wanted.Statuses, deed.Filter(s))
@@ -172,6 +181,29 @@ func (d *serverDesk) Budgets(ctx context.Context) ([]budgetLine, error) {
 	return list, nil
 }
 
+// Figures are those that the daemon counts. Budgets take the right to read;
+// without it no money is shown.
+func (d *serverDesk) Figures(ctx context.Context, _ time.Time) (figures, error) {
+	stats, err := d.client.Stats(ctx)
+	if err != nil {
+		return figures{}, d.explain(err)
+	}
+	f := figures{Statuses: stats.Statuses, AtLeast: stats.AtLeast, Money: []heldMoney{}}
+	if o := stats.OldestUncertain; o != nil {
+		f.Oldest = &oldest{o.OperationID, o.Since}
+	}
+	budgets, err := d.client.Budgets(ctx)
+	if problem, answered := api.AsProblem(err); err != nil && (!answered || problem.Status != http.StatusForbidden) {
+		return figures{}, d.explain(err)
+	}
+	for _, b := range budgets.Budgets {
+		if amount, err := deed.ParseAmount(b.Held); err == nil && amount != 0 {
+			f.Money = append(f.Money, heldMoney{Budget: b.Name, Share: b.Share, Currency: b.Currency, Held: b.Held})
+		}
+	}
+	return f, nil
+}
+
 func (d *serverDesk) answered(op api.Operation, err error) (*deed.Operation, error) {
 	if err != nil {
 		return nil, d.explain(err)
@@ -197,35 +229,4 @@ func (d *serverDesk) explain(err error) error {
 		return fail(exitUnavailable, "%s: %w; look again before you decide anew", d.base, err)
 	}
 	return err
-}
-
-// operationOf is the record that the API showed. What it does not show is
-// empty.
-func operationOf(v api.Operation) *deed.Operation {
-	op := &deed.Operation{
-		ID: v.OperationID, Tenant: v.Tenant, Actor: v.Actor,
-		Key:  deed.Key{Family: v.Family, Text: v.Key, Provenance: v.Provenance},
-		Tool: v.Tool, Effect: v.Effect, Fingerprint: v.EffectFingerprint, Matter: deed.Matter(v.Matter),
-		UpstreamIdentity: v.UpstreamIdentity, PolicyRevision: v.PolicyRevision, PayloadDigest: v.PayloadDigest, Meta: v.Meta,
-		Arguments: v.Arguments, Status: v.Status, Reason: v.Reason, Retryable: v.Retryable, Message: v.Message, DecidedBy: v.DecidedBy,
-		NoMoreAttempts: v.NoMoreAttempts, Diverged: v.Diverged, Contradicted: v.Contradicted, Receipts: v.Receipts,
-		ResultDigest: v.ResultDigest, ResultIsError: v.ResultIsError, Supersedes: v.Supersedes, SupersededBy: v.SupersededBy,
-		CreatedAt: v.CreatedAt, AuthorizedAt: v.AuthorizedAt, ExpiresAt: v.ExpiresAt, DispatchBy: v.DispatchBy,
-		LeaseExpiresAt: v.LeaseExpiresAt, InputExpiresAt: v.InputExpiresAt, RetryAt: v.RetryAt, SettledAt: v.SettledAt,
-		DeliveredAt: v.DeliveredAt, Version: v.Version,
-	}
-	for _, a := range v.Attempts {
-		op.Attempts = append(op.Attempts, deed.Attempt{
-			Number: a.Attempt, Worker: a.Worker, BegunAt: a.BegunAt, SendBy: a.SendBy, Cleared: a.Cleared, Proved: a.Proved,
-			Outcome: a.Outcome, EndedAt: a.EndedAt,
-		})
-	}
-	if v.Approval != nil {
-		op.Approval = &deed.Approval{
-			Digest: v.Approval.Digest, ID: v.Approval.ID, ExpiresAt: v.Approval.ExpiresAt, Approvers: v.Approval.Approvers, Quorum: v.Approval.Quorum,
-			MayApprove: v.Approval.MayApprove, Votes: v.Approval.Votes, Run: v.Approval.Run, AskedBy: v.Approval.AskedBy, AskedAt: v.Approval.AskedAt,
-			AskAgain: v.Approval.AskAgain, SpentAt: v.Approval.SpentAt,
-		}
-	}
-	return op
 }

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -16,13 +15,21 @@ type step struct {
 }
 
 // nextSteps reads off the transition table what a person may do, with the exact
-// command. hears is until when the process that sent it may still report; before
-// that a decision needs --force. where holds the flags that lead to the same ledger.
-func nextSteps(op *deed.Operation, now, hears time.Time, where string) []step {
+// command at the same place.
+func nextSteps(op *deed.Operation, now time.Time, out outlook, at place) []step {
 	var steps []step
 	state := op.EffectiveState(now)
 	command := func(verb, rest string) string {
-		return strings.Join(strings.Fields("deed ops "+verb+" "+string(op.ID)+" "+rest+" "+where), " ")
+		return at.command("ops "+verb, string(op.ID), rest)
+	}
+	// gateway offers what reaches a provider: that takes the configuration that
+	// says how.
+	gateway := func(what, verb string) {
+		if at.config == "" && at.server == "" {
+			steps = append(steps, step{What: what + ": deed ops " + verb + " with the --config of its gateway, or --server"})
+			return
+		}
+		steps = append(steps, step{what, command(verb, "")})
 	}
 	offer := func(event deed.EventName, what, verb, rest string) {
 		if allowed(event, state) {
@@ -31,7 +38,7 @@ func nextSteps(op *deed.Operation, now, hears time.Time, where string) []step {
 	}
 	switch state {
 	case deed.StateAwaitingApproval:
-		steps = append(steps, step{What: "it waits for a person until " + op.Approval.ExpiresAt.UTC().Format(time.RFC3339) + "; look at what will be sent (--arguments), then decide:"})
+		steps = append(steps, step{What: "it waits for a person until " + op.Approval.ExpiresAt.UTC().Format(time.RFC3339) + "; look at the arguments, then decide:"})
 		offer(deed.EventApproved, "send exactly this, once", "approve", "--digest "+string(op.Approval.Digest))
 		offer(deed.EventApprovalDenied, "never send it; the agent is told why", "deny", "--digest "+string(op.Approval.Digest)+` --reason "why"`)
 	case deed.StateAuthorized:
@@ -39,19 +46,21 @@ func nextSteps(op *deed.Operation, now, hears time.Time, where string) []step {
 		if op.Approval == nil || op.Approval.Run == deed.RunOnCall {
 			what = "it is sent when its caller calls again with the same key"
 		}
-		steps = append(steps, step{What: what}, step{"send it now", command("run", "")})
+		steps = append(steps, step{What: what})
+		gateway("send it now", "run")
 	case deed.StateExecuting:
 		steps = append(steps, step{What: "wait: an attempt is under way until " + op.LeaseExpiresAt.UTC().Format(time.RFC3339) + " at least"})
 	case deed.StateFailedRetryable:
-		steps = append(steps, step{What: "the caller may send the same call under the same key again from " + op.RetryAt.UTC().Format(time.RFC3339)}, step{"send it again now", command("run", "")})
+		steps = append(steps, step{What: "the caller may send the same call under the same key again from " + op.RetryAt.UTC().Format(time.RFC3339)})
+		gateway("send it again now", "run")
 	case deed.StateUncertain, deed.StateAwaitingInput, deed.StateAbandoned:
-		if now.Before(hears) {
-			steps = append(steps, step{What: "until " + hears.UTC().Format(time.RFC3339) + " the process that sent it may still report; decide after that, or add --force to the command (only with --not-applied does that risk a second effect)"})
+		if now.Before(out.hears) {
+			steps = append(steps, step{What: "until " + out.hears.UTC().Format(time.RFC3339) + " the process that sent it may still report; decide after that, or add --force to the command (only with --not-applied does that risk a second effect)"})
 		}
-		if current := op.Current(); current != nil && current.Probing != nil {
-			steps = append(steps, step{"look it up at the provider now", command("reconcile", "")})
+		if current := op.Current(); out.looks || current != nil && current.Probing != nil {
+			gateway("look it up at the provider now", "reconcile")
 		}
-		steps = append(steps, step{What: "look at " + op.Tool.Upstream() + " whether it happened, then say what you saw:"})
+		steps = append(steps, step{What: "find out at " + op.Tool.Upstream() + " whether it happened, then say what you saw:"})
 		offer(deed.EventResolvedCommitted, "it happened", "resolve", `--committed --remote-id ID --reason "how you know"`)
 		offer(deed.EventResolvedNot, "it did not happen; this permits another attempt", "resolve", `--not-applied --reason "how you know"`)
 		if state != deed.StateAbandoned {

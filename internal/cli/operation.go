@@ -4,6 +4,7 @@ package cli
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -56,14 +57,21 @@ func raw(data []byte) json.RawMessage {
 
 // standing is a status with its reason, for people.
 func standing(op *deed.Operation, now time.Time) string {
-	text := string(op.EffectiveStatus(now))
+	status := op.EffectiveStatus(now)
+	var parts []string
 	switch {
-	case op.EffectiveStatus(now) != op.Status:
-		text += " (lease lost)"
-	case op.Status == deed.StatusFailed && op.Retryable:
-		text += " (" + string(op.Reason) + ", may be retried)"
-	case op.Reason != "":
-		text += " (" + string(op.Reason) + ")"
+	case status != op.Status:
+		parts = append(parts, "lease lost")
+	case op.Reason == deed.ReasonResolved && status != deed.StatusCommitted:
+		parts = append(parts, "decided by a person")
+	case op.Reason != "" && string(op.Reason) != string(status):
+		parts = append(parts, string(op.Reason))
 	}
-	return text
+	if status == deed.StatusFailed && op.Retryable {
+		parts = append(parts, "may be retried")
+	}
+	if len(parts) == 0 {
+		return string(status)
+	}
+	return string(status) + " (" + strings.Join(parts, ", ") + ")"
 }

@@ -141,7 +141,7 @@ func (a *app) decide(ctx context.Context, at place, id string, apply func(desk, 
 	now := d.Now()
 	if a.json {
 		s := show(op, now)
-		s.Next = nextSteps(op, now, d.Hears(op), at.repeated())
+		s.Next = nextSteps(op, now, d.Outlook(op), at)
 		return a.printJSON(s)
 	}
 	return a.print(decided(op, now, at)...)

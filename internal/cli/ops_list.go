@@ -16,42 +16,83 @@ import (
 func (a *app) opsCommand() *cobra.Command {
 	c := group("ops", "Look at operations and decide about them",
 		a.opsListCommand(), a.opsShowCommand(), a.opsApproveCommand(), a.opsDenyCommand(), a.opsResolveCommand(), a.opsReconcileCommand(),
-		a.opsRunCommand(), a.opsCancelCommand(), a.opsReopenCommand())
+		a.opsRunCommand(), a.opsCancelCommand(), a.opsReopenCommand(), a.opsProveReplayCommand())
 	c.Long = `Works on the ledger itself, also while gateways use it, as operator:USER with
 all rights; or, with --server, through a running daemon, as whoever the token
 belongs to. What you decide is in the operation's history, under that name.`
 	return c
 }
 
+// listing is what deed ops list was asked for.
+type listing struct {
+	statuses                 []string
+	tool, actor, key, before string
+	meta                     map[string]string
+	older                    time.Duration
+	needsPerson              bool
+	limit                    int
+}
+
 func (a *app) opsListCommand() *cobra.Command {
 	var at place
-	var statuses []string
-	var tool, actor, key, before string
-	var limit int
+	var l listing
 	c := &cobra.Command{
 		Use: "list", Short: "List operations, newest first", Args: cobra.NoArgs,
-		Example: "  deed ops list --status uncertain\n  deed ops list --tool tickets/create_ticket --limit 10 --json",
-		RunE: action(func(ctx context.Context, _ []string) error {
-			query := deed.Query{Tool: deed.Tool(tool), Actor: deed.Actor(actor), Key: key, Before: deed.OperationID(before), Limit: limit}
-			if limit < 1 || limit > 1000 {
-				return fail(exitUsage, "--limit %d: nothing was read; write a number from 1 to 1000", limit)
-			}
-			var err error
-			if query.Statuses, err = parseStatuses(statuses); err != nil {
-				return err
-			}
-			return a.listOperations(ctx, at, query)
-		}),
+		Long: `Lists operations, newest first. --needs-person leaves the uncertain ones that no
+look-up will move on: without the --config of their gateway, which says how they are
+looked up, these are all that are uncertain.`,
+		Example: "  deed ops list --status uncertain\n  deed ops list --needs-person --older-than 24h --config deed.yaml\n  deed ops list --tool tickets/create_ticket --meta run=r-17 --limit 10 --json",
+		RunE:    action(func(ctx context.Context, _ []string) error { return a.listOperations(ctx, at, l) }),
 	}
 	at.operatorFlags(c)
-	c.Flags().StringSliceVar(&statuses, "status", nil, "statuses, or pending, accepted, closed")
-	c.Flags().StringVar(&tool, "tool", "", "`upstream/tool`")
-	c.Flags().StringVar(&actor, "actor", "", "who began it")
-	c.Flags().StringVar(&key, "key", "", "idempotency key, also an alias")
-	c.Flags().IntVar(&limit, "limit", 50, "how many at most")
-	c.Flags().StringVar(&before, "before", "", "operation `id` after which the list goes on")
+	c.Flags().StringSliceVar(&l.statuses, "status", nil, "statuses, or pending, accepted, closed")
+	c.Flags().BoolVar(&l.needsPerson, "needs-person", false, "only uncertain ones that only a person moves on")
+	c.Flags().StringVar(&l.tool, "tool", "", "`upstream/tool`")
+	c.Flags().StringVar(&l.actor, "actor", "", "who began it")
+	c.Flags().StringVar(&l.key, "key", "", "idempotency key, also an alias")
+	c.Flags().StringToStringVar(&l.meta, "meta", nil, "a fact that the call carried, as `name=value`; may be repeated")
+	c.Flags().DurationVar(&l.older, "older-than", 0, "begun longer ago than this, such as 24h")
+	c.Flags().IntVar(&l.limit, "limit", 50, "how many at most")
+	c.Flags().StringVar(&l.before, "before", "", "operation `id` after which the list goes on")
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusWords(), cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+// check says what is wrong with the flags before anything is read.
+func (l listing) check() error {
+	switch {
+	case l.limit < 1 || l.limit > 1000:
+		return fail(exitUsage, "--limit %d: nothing was read; write a number from 1 to 1000", l.limit)
+	case l.older < 0:
+		return fail(exitUsage, "--older-than %s: nothing was read; write a time such as 24h", l.older)
+	case l.needsPerson && len(l.statuses) > 0:
+		return fail(exitUsage, "--needs-person stands beside --status; nothing was read; it is about uncertain operations: leave --status out")
+	}
+	_, err := parseStatuses(l.statuses)
+	return err
+}
+
+// query is the listing as the ledger takes it.
+func (l listing) query(now time.Time) deed.Query {
+	q := deed.Query{Tool: deed.Tool(l.tool), Actor: deed.Actor(l.actor), Key: l.key, Meta: l.meta, Before: deed.OperationID(l.before), Limit: l.limit}
+	q.Statuses, _ = parseStatuses(l.statuses)
+	if l.older > 0 {
+		if from := oldestIDAt(now.Add(-l.older)); q.Before == "" || from < q.Before {
+			q.Before = from
+		}
+	}
+	return q
+}
+
+// oldestIDAt is below the ids of all operations begun then or later: the first ten
+// digits of an id are its millisecond (deed.OperationID).
+func oldestIDAt(t time.Time) deed.OperationID {
+	const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	digits := []byte("00000000000000000000000000")
+	for i, ms := 9, t.UnixMilli(); i >= 0; i, ms = i-1, ms>>5 {
+		digits[i] = crockford[ms&31]
+	}
+	return deed.OperationID("op_" + string(digits))
 }
 
 func statusWords() []string {
@@ -78,23 +119,30 @@ func parseStatuses(words []string) ([]deed.Status, error) {
 	return list, nil
 }
 
-func (a *app) listOperations(ctx context.Context, at place, query deed.Query) (err error) {
+func (a *app) listOperations(ctx context.Context, at place, l listing) (err error) {
+	if err := l.check(); err != nil {
+		return err
+	}
 	d, err := a.desk(ctx, at)
 	if err != nil {
 		return err
 	}
 	defer leave(d, &err)
-	page, err := d.List(ctx, query)
+	now := d.Now()
+	list := d.List
+	if l.needsPerson {
+		list = d.Waiting
+	}
+	page, err := list(ctx, l.query(now))
 	if err != nil {
 		return err
 	}
-	now := d.Now()
 	if a.json {
-		list := make([]shown, 0, len(page.Operations))
+		shownList := make([]shown, 0, len(page.Operations))
 		for _, op := range page.Operations {
-			list = append(list, show(op, now))
+			shownList = append(shownList, show(op, now))
 		}
-		return a.printJSON(map[string]any{"operations": list, "next": page.Next})
+		return a.printJSON(map[string]any{"operations": shownList, "next": page.Next})
 	}
 	if len(page.Operations) == 0 {
 		return a.print("no operations")
@@ -108,19 +156,53 @@ func (a *app) listOperations(ctx context.Context, at place, query deed.Query) (e
 	return nil
 }
 
+// operationTable has a row for each operation, and of uncertain ones how long
+// they have been so and what the latest look-up said.
 func operationTable(list []*deed.Operation, now time.Time) []string {
-	rows := [][]string{{"OPERATION", "STATUS", "TOOL", "TENANT", "ACTOR", "BEGUN", "MATTER", "KEY"}}
+	doubts := slices.ContainsFunc(list, func(op *deed.Operation) bool { return !doubtSince(op, now).IsZero() })
+	head := []string{"OPERATION", "STATUS", "TOOL", "TENANT", "ACTOR", "BEGUN"}
+	if doubts {
+		head = append(head, "UNCERTAIN FOR", "LOOKED UP")
+	}
+	rows := [][]string{append(head, "MATTER", "KEY")}
 	for _, op := range list {
-		rows = append(rows, []string{
-			string(op.ID), standing(op, now), string(op.Tool), string(op.Tenant), string(op.Actor), when(op.CreatedAt, now), matterText(op), keyText(op.Key),
-		})
+		row := []string{string(op.ID), standing(op, now), string(op.Tool), string(op.Tenant), string(op.Actor), when(op.CreatedAt, now)}
+		if doubts {
+			since := "-"
+			if t := doubtSince(op, now); !t.IsZero() {
+				since = short(max(0, now.Sub(t)))
+			}
+			row = append(row, since, latestLookUp(op, now))
+		}
+		rows = append(rows, append(row, orDash(string(op.Matter)), orDash(keyText(op.Key))))
 	}
 	return table(rows)
 }
 
-func matterText(op *deed.Operation) string {
-	if op.Matter == "" {
+// doubtSince is when an operation became uncertain, zero if it is not.
+func doubtSince(op *deed.Operation, now time.Time) time.Time {
+	if op.EffectiveStatus(now) != deed.StatusUncertain {
+		return time.Time{}
+	}
+	switch op.Status {
+	case deed.StatusExecuting:
+		return op.LeaseExpiresAt
+	case deed.StatusAwaitingInput:
+		return op.InputExpiresAt
+	}
+	return op.SettledAt
+}
+
+// latestLookUp says what the provider was last asked, in a few words.
+func latestLookUp(op *deed.Operation, now time.Time) string {
+	current := op.Current()
+	if current == nil || current.Probing == nil || current.Probing.LastAt.IsZero() {
 		return "-"
 	}
-	return string(op.Matter)
+	p := current.Probing
+	text := string(p.Last) + " " + age(p.LastAt, now)
+	if !p.GaveUpAt.IsZero() {
+		text += ", given up"
+	}
+	return text
 }

@@ -20,6 +20,10 @@ func (a *app) opsShowCommand() *cobra.Command {
 	var arguments bool
 	c := &cobra.Command{
 		Use: "show OPERATION", Short: "Show one operation: what was sent, its history, what may be done next", Args: cobra.ExactArgs(1),
+		Long: `Shows where an operation stands, what is known of each attempt, what look-ups read
+at the provider, the money that it holds, its history, and the exact commands that
+may follow. The arguments of a proposal that waits for a person are always shown;
+--arguments shows those of any other with its result, and all that look-ups read.`,
 		Example: "  deed ops show op_01KB7Q5W2M9X4T6R8V0C3E5G7H\n  deed ops show op_01KB7Q5W2M9X4T6R8V0C3E5G7H --arguments",
 		RunE: action(func(ctx context.Context, args []string) (err error) {
 			d, err := a.desk(ctx, at)
@@ -40,23 +44,28 @@ func (a *app) opsShowCommand() *cobra.Command {
 			}
 			now := d.Now()
 			s := show(op, now)
-			s.Events, s.Next = events, nextSteps(op, now, d.Hears(op), at.repeated())
+			s.Events, s.Next = events, nextSteps(op, now, d.Outlook(op), at)
 			if arguments || a.json {
 				s.Arguments, s.Result = raw(op.Arguments), raw(op.Result)
+			} else if s.EffectiveStatus == deed.StatusAwaitingApproval {
+				s.Arguments = raw(op.Arguments)
 			}
 			if a.json {
 				return a.printJSON(s)
 			}
-			return a.print(a.describe(s, now)...)
+			return a.print(describe(s, now, arguments)...)
 		}),
 	}
 	at.operatorFlags(c)
-	c.Flags().BoolVar(&arguments, "arguments", false, "also print the arguments and the result")
+	c.Flags().BoolVar(&arguments, "arguments", false, "also print the arguments, the result, and all that look-ups read")
 	return c
 }
 
 // lookElsewhere adds to "not found" what may help.
 func (p place) lookElsewhere(err error) error {
+	if p.server != "" {
+		return fmt.Errorf("%w; nothing was done; %s shows what this token may see", err, p.command("ops list"))
+	}
 	return fmt.Errorf("%w; nothing was done; %s shows what is in this ledger, --tenant and --ledger lead to others", err, p.command("ops list"))
 }
 
@@ -71,28 +80,24 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-func (a *app) describe(s shown, now time.Time) []string {
+// describe is the whole screen of an operation: what a person decides by comes
+// first, digests last; full leaves nothing of what look-ups read out.
+func describe(s shown, now time.Time, full bool) []string {
 	op := s.Operation
-	rows := [][]string{
-		{"operation", string(op.ID)}, {"status", standing(op, now)}, {"tool", string(op.Tool)}, {"effect", string(op.Effect)},
-		{"tenant", string(op.Tenant)}, {"actor", string(op.Actor)},
-		{"key", strings.TrimSpace(s.IdempotencyKey + " (" + string(s.Provenance) + ", " + string(s.Identity) + ")")},
-		{"fingerprint", string(op.Fingerprint)}, {"matter", string(op.Matter)}, {"payload", string(op.PayloadDigest)},
-		{"sent to", op.UpstreamIdentity}, {"message", op.Message}, {"decided by", op.DecidedBy},
-		{"approval", approvalText(op, now)}, {"begun", when(op.CreatedAt, now)}, {"settled", when(op.SettledAt, now)}, {"delivered", when(op.DeliveredAt, now)},
-		{"policy", op.PolicyRevision},
-	}
-	var lines []string
-	kept := rows[:0]
-	for _, row := range rows {
-		if row[1] != "" && row[1] != "-" {
-			kept = append(kept, row)
-		}
-	}
-	lines = append(lines, table(kept)...)
+	lines := facts([][2]string{
+		{"operation", string(op.ID)}, {"status", standing(op, now)}, {"message", op.Message}, {"decided by", op.DecidedBy},
+		{"tool", string(op.Tool) + " (" + string(op.Effect) + ")"}, {"about", string(op.Matter)}, {"key", keyWithOrigin(s)},
+		{"tenant", string(op.Tenant)}, {"actor", string(op.Actor)}, {"meta", metaText(op.Meta)},
+		{"begun", when(op.CreatedAt, now)}, {"settled", when(op.SettledAt, now)}, {"delivered", when(op.DeliveredAt, now)},
+		{"in place of", string(op.Supersedes)}, {"replaced by", string(op.SupersededBy)}, {"beware", beware(op)},
+	})
+	lines = append(lines, approvalLines(op, now)...)
 	lines = append(lines, attemptLines(op, now)...)
+	lines = append(lines, lookUpLines(op, s.Events, now, full)...)
 	lines = append(lines, receiptLines(op, now)...)
-	lines = append(lines, eventLines(s.Events, now)...)
+	lines = append(lines, itemLines(op)...)
+	lines = append(lines, moneyLines(op)...)
+	lines = append(lines, historyLines(s.Events, now)...)
 	for _, part := range []struct {
 		title string
 		bytes json.RawMessage
@@ -101,6 +106,11 @@ func (a *app) describe(s shown, now time.Time) []string {
 			lines = append(lines, "", part.title, "  "+plain(string(part.bytes)))
 		}
 	}
+	lines = append(lines, "", "digests")
+	lines = append(lines, indented(facts([][2]string{
+		{"fingerprint", string(op.Fingerprint)}, {"payload", string(op.PayloadDigest)}, {"result", string(op.ResultDigest)},
+		{"sent to", op.UpstreamIdentity}, {"policy", op.PolicyRevision},
+	}))...)
 	if len(s.Next) > 0 {
 		lines = append(lines, "", "next")
 	}
@@ -113,23 +123,22 @@ func (a *app) describe(s shown, now time.Time) []string {
 	return lines
 }
 
-// approvalText says what consent the operation carries or waits for.
-func approvalText(op *deed.Operation, now time.Time) string {
-	a := op.Approval
-	if a == nil {
-		return ""
+// facts is a table of names and values without those that are not there.
+func facts(rows [][2]string) []string {
+	var kept [][]string
+	for _, row := range rows {
+		if row[1] != "" && row[1] != "-" {
+			kept = append(kept, row[:])
+		}
 	}
-	text := string(a.Digest)
-	if len(a.Approvers) > 0 {
-		text += ", approved by " + strings.Join(a.Approvers, ", ")
+	return table(kept)
+}
+
+func indented(lines []string) []string {
+	for i := range lines {
+		lines[i] = "  " + lines[i]
 	}
-	if a.Quorum > 1 {
-		text += fmt.Sprintf(" (%d of %d)", len(a.Votes), a.Quorum)
-	}
-	if a.SpentAt.IsZero() {
-		return text + ", until " + a.ExpiresAt.UTC().Format(time.RFC3339)
-	}
-	return text + ", used " + when(a.SpentAt, now)
+	return lines
 }
 
 // section is a titled table, nothing when it has no rows beside its heading.
@@ -137,61 +146,5 @@ func section(title string, rows [][]string) []string {
 	if len(rows) < 2 {
 		return nil
 	}
-	lines := []string{"", title}
-	for _, line := range table(rows) {
-		lines = append(lines, "  "+line)
-	}
-	return lines
-}
-
-func attemptLines(op *deed.Operation, now time.Time) []string {
-	rows := [][]string{{"NO", "BEGUN", "SEND BY", "OBSERVED", "KNOWN", "WORKER"}}
-	for _, at := range op.Attempts {
-		known := "may have been applied"
-		switch {
-		case at.Proved:
-			known = "applied"
-		case at.Cleared:
-			known = "not applied"
-		}
-		observed := string(at.Outcome)
-		if observed == "" {
-			observed = "-"
-		}
-		rows = append(rows, []string{fmt.Sprint(at.Number), when(at.BegunAt, now), at.SendBy.UTC().Format(time.RFC3339), observed, known, at.Worker})
-	}
-	return section("attempts", rows)
-}
-
-func receiptLines(op *deed.Operation, now time.Time) []string {
-	rows := [][]string{{"REMOTE SYSTEM", "REMOTE ID", "COMMITTED", "ESTABLISHED", "BY"}}
-	for _, r := range op.Receipts {
-		system, id := r.RemoteSystem, r.RemoteID
-		if system == "" {
-			system = "-"
-		}
-		if id == "" {
-			id = "-"
-		}
-		rows = append(rows, []string{system, id, when(r.CommittedAt, now), r.Established, r.EstablishedBy})
-	}
-	return section("receipts", rows)
-}
-
-func eventLines(events []deed.Event, now time.Time) []string {
-	rows := [][]string{{"AT", "EVENT", "FROM", "TO", "REASON", "ACTOR", "NOTE"}}
-	for _, e := range events {
-		var data struct {
-			Message string `json:"message"`
-		}
-		_ = json.Unmarshal(e.Data, &data)
-		row := []string{when(e.At, now), string(e.Name), string(e.From), string(e.To), string(e.Reason), string(e.Actor), data.Message}
-		for i := range row[:len(row)-1] {
-			if row[i] == "" {
-				row[i] = "-"
-			}
-		}
-		rows = append(rows, row)
-	}
-	return section("history", rows)
+	return append([]string{"", title}, indented(table(rows))...)
 }

@@ -56,7 +56,13 @@ func (p place) repeated() string {
 
 // command writes a command that works where this one did.
 func (p place) command(words ...string) string {
-	return strings.Join(strings.Fields("deed "+strings.Join(words, " ")+" "+p.repeated()), " ")
+	line := "deed"
+	for _, word := range append(words, p.repeated()) {
+		if word != "" {
+			line += " " + word
+		}
+	}
+	return line
 }
 
 func (a *app) surroundings() daemon.Surroundings {

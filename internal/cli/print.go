@@ -84,8 +84,11 @@ func age(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	if d := t.Sub(now); d > 0 {
+	switch d := t.Sub(now); {
+	case d >= time.Second:
 		return "in " + short(d)
+	case d > -time.Second:
+		return "just now"
 	}
 	return short(now.Sub(t)) + " ago"
 }
@@ -101,7 +104,10 @@ func short(d time.Duration) string {
 	case d < 24*time.Hour:
 		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
-	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
+	if hours := int(d.Hours()) % 24; hours > 0 {
+		return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, hours)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
 // size shows bytes in binary units.

@@ -88,7 +88,7 @@ func steady(ts *testscript.TestScript, _ bool, args []string) {
 		{`op_[0-9A-Z]{26}`, "op_ID"},
 		{`ev_[0-9A-Z]{26}`, "ev_ID"},
 		{`sha256:[0-9a-f]{64}`, "sha256:HEX"},
-		{`(in )?[0-9]+m?s( ago)? \(20[0-9T:Z-]+\)`, "AGE (TIME)"},
+		{`(just now|(in )?[0-9]+m?s( ago)?) \(20[0-9T:Z-]+\)`, "AGE (TIME)"},
 		{`20[0-9]{2}-[0-9T:.-]+Z`, "TIME"},
 		{`operator:[A-Za-z0-9_.\\-]+`, "operator:USER"},
 		{`\b[a-z2-7]{25,26}\b`, "WORKER"},
