@@ -180,7 +180,7 @@ func (w *work) lookUp() Reply {
 		return Reply{Status: 503}
 	case Found:
 		indexed := w.p.now().Add(-time.Duration(w.settings.IndexLagMS) * time.Millisecond)
-		for _, e := range w.p.ledgers.effects.all() {
+		for _, e := range w.candidates() {
 			if w.matches(e) && !e.At.After(indexed) {
 				items = append(items, listed(e))
 			}

@@ -93,6 +93,13 @@ func (j *journal[T]) all() []T {
 	return rows
 }
 
+// since returns the rows after the first n.
+func (j *journal[T]) since(n int) []T {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]T(nil), j.rows[min(n, len(j.rows)):]...)
+}
+
 func (j *journal[T]) snapshot() ([]T, <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

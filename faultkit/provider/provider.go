@@ -78,6 +78,7 @@ type Options struct {
 type Provider struct {
 	ledgers ledgers
 	faults  faults
+	marks   marks
 	now     func() time.Time
 	holds   *holds
 	gate    gate
@@ -204,7 +205,9 @@ func (p *Provider) Reset() error {
 	p.holds.drop()
 	p.working.Wait()
 	p.forget()
-	return p.ledgers.reset()
+	err := p.ledgers.reset()
+	p.marks.clear()
+	return err
 }
 
 // Close drops held calls, waits for the others and closes the ledgers.
