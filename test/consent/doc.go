@@ -1,0 +1,9 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+// Package consent asks gateways, as processes on one ledger in SQLite or
+// PostgreSQL, how often an approval is spent and whether a budget holds: under
+// SIGKILL, under many approvers and spenders at once, and with two gateways. What
+// counts is what the provider did. It has tests only. Start with desk_test.go.
+//
+// DEED_KILLS is how many kills each ledger gets (9; with DEED_CAMPAIGN=1, 500).
+package consent
