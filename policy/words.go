@@ -87,6 +87,7 @@ func verbParts(tool deed.Tool) []string {
 
 // contradicts finds the word of a name that speaks against a readOnlyHint.
 func contradicts(tool deed.Tool) (word string, found bool) {
+	tool = withoutNamespace(tool)
 	for _, word := range split(tool.Name()) {
 		if writes(word) {
 			return word, true
@@ -98,6 +99,17 @@ func contradicts(tool deed.Tool) (word string, found bool) {
 		}
 	}
 	return "", false
+}
+
+// withoutNamespace leaves out the one word before a dot that a read verb follows:
+// the pay of pay.get says what is read, not what is done.
+func withoutNamespace(tool deed.Tool) deed.Tool {
+	space, rest, dotted := strings.Cut(tool.Name(), ".")
+	words := split(rest)
+	if !dotted || len(split(space)) != 1 || len(words) == 0 || !reading(words[0]) || len(words) == 1 && words[0] == "read" {
+		return tool
+	}
+	return deed.Tool(tool.Upstream() + "/" + rest)
 }
 
 // reading holds the verbs that design calls reads.
