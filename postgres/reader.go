@@ -11,13 +11,25 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// read sends the steps in one round trip on a connection that reads.
+// read sends the steps in one round trip on a connection that reads. One that
+// turns out to be broken is replaced: a server that restarted breaks them all.
 func (l *Ledger) read(ctx context.Context, steps []step) error {
+	for try := 1; ; try++ {
+		began, err := l.readOnce(ctx, steps)
+		if err == nil || began || try == tries || !passing(err) || ctx.Err() != nil || l.isClosed() {
+			return err
+		}
+	}
+}
+
+// readOnce also says whether the first row came, after which the steps cannot
+// be read anew.
+func (l *Ledger) readOnce(ctx context.Context, steps []step) (began bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	if l.isClosed() {
-		return closedError()
+		return false, closedError()
 	}
 	batch := &pgx.Batch{}
 	for i := range steps {
@@ -25,8 +37,14 @@ func (l *Ledger) read(ctx context.Context, steps []step) error {
 	}
 	results := l.readers.SendBatch(ctx, batch)
 	var failed error
-	for i := range steps {
-		if failed = steps[i].finish(results); failed != nil {
+	for _, s := range steps {
+		if read := s.read; read != nil {
+			s.read = func(rows pgx.Rows) error {
+				began = true
+				return read(rows)
+			}
+		}
+		if failed = s.finish(results); failed != nil {
 			break
 		}
 	}
@@ -34,9 +52,9 @@ func (l *Ledger) read(ctx context.Context, steps []step) error {
 		failed = err
 	}
 	if failed != nil && ctx.Err() != nil {
-		return ctx.Err()
+		return began, ctx.Err()
 	}
-	return failed
+	return began, failed
 }
 
 // Load implements deed.Store. It never waits for a writer.

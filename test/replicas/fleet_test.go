@@ -46,6 +46,8 @@ type fleet struct {
 	// database and server are those of a ledger in PostgreSQL.
 	database string
 	server   *pgcluster.Cluster
+	// small is the folder of a database in little room.
+	small string
 
 	addresses []string
 	gateways  []*process.Process
