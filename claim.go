@@ -417,17 +417,18 @@ func (c *claim) takeLimits(now time.Time, fingerprint Fingerprint) *ruling {
 		return c.limit
 	}
 	c.spent = true
-	who := fmt.Sprintf("%s\x00%s\x00%s", c.call.Principal.Tenant, c.call.Principal.Actor, c.rule.Tool)
+	who := "\x00" + string(c.call.Principal.Tenant) + "\x00" + string(c.call.Principal.Actor) + "\x00" + string(c.rule.Tool)
+	repeat := "repeat" + who + "\x00" + string(fingerprint)
 	if fingerprint != "" {
-		if wait, ok := c.rt.limits.take("repeat\x00"+who+"\x00"+string(fingerprint), c.rule.Repeat, now); !ok {
+		if wait, ok := c.rt.limits.take(repeat, c.rule.Repeat, now); !ok {
 			c.limit = &ruling{decision: Denied, reason: ReasonLoop, retryAfter: wait}
 			return c.limit
 		}
 	}
-	if wait, ok := c.rt.limits.take("rate\x00"+who, c.rule.Rate, now); !ok {
+	if wait, ok := c.rt.limits.take("rate"+who, c.rule.Rate, now); !ok {
 		c.limit = &ruling{decision: Denied, reason: ReasonRate, retryAfter: wait}
 		if fingerprint != "" {
-			c.rt.limits.giveBack("repeat\x00" + who + "\x00" + string(fingerprint))
+			c.rt.limits.giveBack(repeat)
 		}
 	}
 	return c.limit
