@@ -13,12 +13,15 @@ import (
 	"github.com/deed-run/deed/outcome"
 )
 
+// mostUnread is how many reads of a task in a row may get no answer.
+const mostUnread = 5
+
 // follow polls a task to its end: the handle proves that the call was taken, its terminal state is the outcome. Polling reads only.
 func (a *attempt) follow(ctx context.Context, handle deed.Outcome) {
 	rule, clock := a.grant.Rule, a.gate.clock
 	extension := rawType(handle.Result) == "task"
 	end := clock.After(orDefault(rule.TimeoutHard, time.Hour))
-	pause := taskPause(handle.Result)
+	pause, unread := taskPause(handle.Result), 0
 	for {
 		select {
 		case <-clock.After(pause):
@@ -28,9 +31,13 @@ func (a *attempt) follow(ctx context.Context, handle deed.Outcome) {
 		}
 		r := a.ask(ctx, "tasks/get", handle.TaskID)
 		if r.Message.Result == nil {
+			if unread++; unread < mostUnread && r.Message.Error == nil {
+				continue // polling reads only: the next answer may come
+			}
 			a.settle(ctx, Message{}, outcome.Lost(false, fmt.Sprintf("the task cannot be read: %v %s", r.Err, r.Message.Error)))
 			return
 		}
+		unread = 0
 		status, _ := rawjson.Text(r.Message.Result, "status")
 		switch status {
 		case "working", "submitted", "input_required":
@@ -72,7 +79,12 @@ func (a *attempt) ask(ctx context.Context, method, task string) Reply {
 		Message: RequestMessage(a.gate.ownID(), method, params), Header: ownHeader(a.call.Header, method),
 		Event: func(Event) {}, Done: func(r Reply) { done <- r },
 	})
-	return <-done
+	select {
+	case r := <-done:
+		return r
+	case <-a.gate.clock.After(probeWithin):
+		return Reply{Err: fmt.Errorf("%s: no answer within %s", method, probeWithin)}
+	}
 }
 
 func rawType(result json.RawMessage) string {

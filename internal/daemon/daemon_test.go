@@ -80,6 +80,11 @@ func get(t *testing.T, d *daemon.Daemon, path string) string {
 	return fmt.Sprint(res.StatusCode, " ", strings.TrimSpace(string(body)))
 }
 
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
 // charge makes one call in a session of its own.
 func charge(t *testing.T, d *daemon.Daemon, token string) caller.Result {
 	t.Helper()
@@ -130,13 +135,9 @@ func TestDaemonServesAndRemembers(t *testing.T) {
 
 func TestDaemonKnowsItsCallersByTheirTokens(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	hash := func(token string) string {
-		sum := sha256.Sum256([]byte(token))
-		return hex.EncodeToString(sum[:])
-	}
 	config := configuration(t, t.TempDir(), map[string]any{"auth": map[string]any{"tokens": []any{
-		map[string]any{"sha256": hash("one"), "tenant": "acme", "actor": "a", "rights": []string{"call", "read"}},
-		map[string]any{"sha256": hash("two"), "tenant": "zeta", "actor": "a", "rights": []string{"call", "read"}},
+		map[string]any{"sha256": hashOf("one"), "tenant": "acme", "actor": "a", "rights": []string{"call", "read"}},
+		map[string]any{"sha256": hashOf("two"), "tenant": "zeta", "actor": "a", "rights": []string{"call", "read"}},
 	}}})
 	d := boot(t, config)
 	defer func() {

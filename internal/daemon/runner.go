@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -57,14 +58,17 @@ func (r *runner) loop(ctx context.Context) {
 
 // pass sends what is ready, each on its own: one slow tool holds up no other.
 func (r *runner) pass(ctx context.Context) {
-	ready, err := r.core.Runtime.Ready(ctx, runAtOnce)
+	// All of them: the oldest may be those that this process does not send.
+	ready, err := r.core.Runtime.Ready(ctx, math.MaxInt)
 	if err != nil {
 		return // recovery tells of a ledger that cannot be read
 	}
 	waiting := map[deed.OperationID]bool{}
+	begun := 0
 	for _, op := range ready {
 		waiting[op.ID] = true
-		if r.core.sendsTo(op) && r.take(op.ID) {
+		if begun < runAtOnce && r.core.sendsTo(op) && r.take(op.ID) {
+			begun++
 			r.work.Go(func() { r.run(ctx, op) })
 		}
 	}
@@ -78,10 +82,15 @@ func (r *runner) pass(ctx context.Context) {
 }
 
 // sendsTo reports whether this process would send an operation to where it was
-// approved for.
+// approved for, under rules that ask for consent too: a gateway with another
+// configuration on the same ledger knows nothing of the budget either.
 func (c *Core) sendsTo(op *deed.Operation) bool {
 	_, here := c.upstreams[op.Tool.Upstream()]
-	return here && c.identityOf(op.Tool.Upstream()) == op.UpstreamIdentity
+	if !here || c.identityOf(op.Tool.Upstream()) != op.UpstreamIdentity {
+		return false
+	}
+	rule := c.Policy.Rule(op.Tool, deed.ToolFacts{Definition: op.Definition, UpstreamIdentity: op.UpstreamIdentity})
+	return rule.Approval != nil || rule.NeedsApproval != nil
 }
 
 // take reports whether the operation may be tried now, and reserves it.
@@ -101,11 +110,11 @@ func (r *runner) take(id deed.OperationID) bool {
 func (r *runner) run(ctx context.Context, op *deed.Operation) {
 	l, meta, err := r.core.calls.open(ctx, op.Tool.Upstream())
 	if err == nil {
-		// What was begun goes on while the gateway drains.
-		_, err = r.core.gate.RunApproved(context.WithoutCancel(ctx), l, meta, op.Tenant, op.ID)
+		// What was begun goes on while the gateway drains; only nobody waits here.
+		_, err = r.core.gate.RunApproved(ctx, l, meta, op.Tenant, op.ID)
 	}
 	var moved *deed.RefusedError
-	if err != nil && !errors.As(err, &moved) && !errors.Is(err, deed.ErrClosed) {
+	if err != nil && ctx.Err() == nil && !errors.As(err, &moved) && !errors.Is(err, deed.ErrClosed) {
 		r.core.log(fmt.Sprintf("%s is approved and was not sent: %v; it is tried again", op.ID, err))
 	}
 }
