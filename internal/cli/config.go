@@ -42,10 +42,12 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return a.printJSON(map[string]any{
 					"file": args[0], "problems": []policy.Problem{}, "policy_revision": config.Revision,
 					"upstreams": len(config.Upstreams), "tools": len(config.Tools), "tokens": len(config.Auth.Tokens),
+					"configured": configuredBy(config),
 				})
 			}
-			return a.print(fmt.Sprintf("%s is in order: %s, %s, %s; revision %s", args[0],
-				many(len(config.Upstreams), "upstream"), many(len(config.Tools), "tool"), many(len(config.Auth.Tokens), "token"), config.Revision))
+			lines := []string{fmt.Sprintf("%s is in order: %s, %s, %s; revision %s", args[0],
+				many(len(config.Upstreams), "upstream"), many(len(config.Tools), "tool"), many(len(config.Auth.Tokens), "token"), config.Revision)}
+			return a.print(append(lines, indented(configuredBy(config).lines())...)...)
 		}),
 	}
 }

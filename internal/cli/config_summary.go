@@ -1,0 +1,111 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/deed-run/deed/internal/daemon"
+	"github.com/deed-run/deed/policy"
+)
+
+// configured is what a configuration sets up, in names and numbers: no secret and
+// no value of a variable is among them, and nothing is connected to.
+type configured struct {
+	Ledger        string   `json:"ledger,omitempty"`
+	Listen        string   `json:"listen"`
+	Upstreams     []string `json:"upstreams"`
+	Connectors    []string `json:"connectors"`
+	HTTP          []string `json:"http"`
+	Routes        int      `json:"routes"`
+	Tools         int      `json:"tools"`
+	Approvals     int      `json:"tools_that_wait_for_a_person"`
+	LookUps       int      `json:"tools_that_are_looked_up"`
+	Budgets       []string `json:"budgets"`
+	Webhooks      []string `json:"webhooks"`
+	Confirmations []string `json:"confirmations"`
+	Tokens        int      `json:"tokens"`
+}
+
+func configuredBy(c *policy.Config) configured {
+	out := configured{
+		Ledger: ledgerWords(c), Listen: c.Listen, Upstreams: names(c.Upstreams), Connectors: names(c.Connectors), HTTP: names(c.HTTP),
+		Routes: len(c.Routes), Tools: len(c.Tools), Budgets: names(c.Budgets), Confirmations: names(c.Confirmations),
+		Webhooks: []string{}, Tokens: len(c.Auth.Tokens),
+	}
+	for _, tool := range c.Tools {
+		if tool.Approval != nil {
+			out.Approvals++
+		}
+		if tool.Reconcile != nil || tool.Resource != nil {
+			out.LookUps++
+		}
+	}
+	for _, w := range c.Webhooks {
+		// A path may be a secret (Slack): only the host is told.
+		host := "an address from a variable"
+		if at, err := url.Parse(w.URL.Text); err == nil && at.Host != "" && !w.URL.Secret {
+			host = at.Host
+		}
+		out.Webhooks = append(out.Webhooks, host+" ("+w.Format+": "+strings.Join(w.Events, ", ")+")")
+	}
+	return out
+}
+
+func names[T any](m map[string]T) []string {
+	return append([]string{}, slices.Sorted(maps.Keys(m))...)
+}
+
+// ledgerWords says where the ledger is, without the password of an address.
+func ledgerWords(c *policy.Config) string {
+	if at := daemon.ConfiguredLedger(c); at != "" {
+		return at.String()
+	}
+	return ""
+}
+
+func (c configured) lines() []string {
+	part := func(list []string) string { return strings.Join(list, ", ") }
+	number := func(n int, one string) string {
+		if n == 0 {
+			return ""
+		}
+		return many(n, one)
+	}
+	var tools []string
+	for _, text := range []string{entries(c.Tools), waits(c.Approvals, "wait for a person"), waits(c.LookUps, "are looked up")} {
+		if text != "" {
+			tools = append(tools, text)
+		}
+	}
+	api := part(c.HTTP)
+	if c.Routes > 0 {
+		api += fmt.Sprintf(" (%s)", many(c.Routes, "route"))
+	}
+	return facts([][2]string{
+		{"ledger", c.Ledger}, {"listens on", c.Listen}, {"upstreams", part(c.Upstreams)}, {"connectors", part(c.Connectors)}, {"http", api},
+		{"tools", strings.Join(tools, ", ")}, {"budgets", part(c.Budgets)}, {"webhooks", part(c.Webhooks)},
+		{"confirmations", part(c.Confirmations)}, {"tokens", number(c.Tokens, "token")},
+	})
+}
+
+func entries(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+func waits(n int, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
