@@ -104,6 +104,14 @@ func (d *decoder) checkRoute(e entry, route *Route, config *Config) {
 	if safeMethod(route.Method) && route.Entry.Effect == "" {
 		route.Entry.Effect = deed.EffectReadOnly
 	}
+	if approval := route.Entry.Approval; approval != nil {
+		// A request can only be made again by whoever waits for its answer.
+		at := d.inside(e.value, "approval")
+		if run, ok := d.written(at, "run"); ok && !approval.OnCall {
+			d.refuse(run, "is on_approval, and requests of a route are made by their callers alone", "write on_call, or remove the key")
+		}
+		approval.OnCall = true
+	}
 	d.checkTool(e, route.Entry, config.termsOf(route.Upstream))
 	d.checkLookups(e, &route.Entry, config, route.Upstream)
 	d.checkRoutePointers(e, route)
