@@ -174,6 +174,10 @@ func (w *work) commitItems(items []json.RawMessage, k int, key string) Reply {
 
 // lookUp answers the read-only tools from the effect ledger.
 func (w *work) lookUp() Reply {
+	takes := time.Duration(w.settings.LookupMS) * time.Millisecond
+	if takes > 0 && !w.p.holds.wait(w.tool.Name, takes, nil) {
+		return Reply{Delivery: Dropped}
+	}
 	items := []map[string]any{}
 	switch w.settings.Lookup {
 	case Unavailable:

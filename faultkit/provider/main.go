@@ -23,7 +23,8 @@ const usage = `fixture is a tool provider that misbehaves on command.
       is a stdio MCP server with ledgers of its own
 
 Flags of serve and of stdio --dir: --faults, --annotations, --lookup,
---provider-key-support, --unique-ids, --index-lag-ms, --sse, --underscores.
+--provider-key-support, --unique-ids, --index-lag-ms, --lookup-ms, --sse,
+--underscores.
 FIXTURE_SERVER, FIXTURE_DIR and FIXTURE_FAULTS stand in for the flags of the
 same name.
 `
@@ -74,6 +75,7 @@ func parse(args []string, problems io.Writer) (options, error) {
 	flags.BoolVar(&s.ProviderKeySupport, "provider-key-support", false, "")
 	flags.BoolVar(&s.UniqueIDs, "unique-ids", false, "")
 	flags.IntVar(&s.IndexLagMS, "index-lag-ms", 0, "")
+	flags.IntVar(&s.LookupMS, "lookup-ms", 0, "")
 	flags.BoolVar(&s.SSE, "sse", false, "")
 	flags.BoolVar(&s.Underscores, "underscores", false, "")
 	orders := flags.String("faults", os.Getenv("FIXTURE_FAULTS"), "")

@@ -38,6 +38,8 @@ type Settings struct {
 	UniqueIDs bool `json:"unique_ids"`
 	// IndexLagMS is how many milliseconds look-ups stay behind the effects.
 	IndexLagMS int `json:"index_lag_ms"`
+	// LookupMS is how many milliseconds a look-up takes.
+	LookupMS int `json:"lookup_ms"`
 	// SSE answers MCP calls over HTTP as an event stream.
 	SSE bool `json:"sse"`
 	// Underscores lists tools as pay_charge; both spellings are always accepted.
@@ -54,8 +56,8 @@ func (s Settings) validate() error {
 	if !slices.Contains([]Lookup{Found, LookupAbsent, Unavailable, NoLookup}, s.Lookup) {
 		return fmt.Errorf("unknown lookup %q: nothing was set; use found, absent, unavailable or none", s.Lookup)
 	}
-	if s.IndexLagMS < 0 {
-		return fmt.Errorf("index_lag_ms is %d: nothing was set; use 0 or more", s.IndexLagMS)
+	if s.IndexLagMS < 0 || s.LookupMS < 0 {
+		return fmt.Errorf("index_lag_ms is %d and lookup_ms %d: nothing was set; use 0 or more", s.IndexLagMS, s.LookupMS)
 	}
 	return nil
 }

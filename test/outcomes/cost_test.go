@@ -30,11 +30,19 @@ import (
 // BenchmarkReconcilingTenThousand looks 10,000 uncertain operations up at the
 // fixture provider, which is a process of its own, 64 at a time, on the shipping
 // ledger, beside a loop that makes the same requests and nothing else. Provider,
-// gateway and loop share the machine's processors.
+// gateway and loop share the machine's processors. A provider that takes no time
+// shows what the ledger costs, one that takes 100 ms what is usual.
 func BenchmarkReconcilingTenThousand(b *testing.B) {
 	const n, inFlight = 10_000, 64
+	for _, takes := range []int{0, 100} {
+		b.Run(fmt.Sprintf("look-ups take %d ms", takes), func(b *testing.B) { reconcileMany(b, n, inFlight, takes) })
+	}
+}
+
+func reconcileMany(b *testing.B, n, inFlight, takes int) {
+	b.Helper()
 	for b.Loop() {
-		fixture, err := faultkit.StartFixture(b.Context(), []string{built.fixture}, filepath.Join(b.TempDir(), "provider"))
+		fixture, err := faultkit.StartFixture(b.Context(), []string{built.fixture}, filepath.Join(b.TempDir(), "provider"), "--lookup-ms", fmt.Sprint(takes))
 		if err != nil {
 			b.Fatal(err)
 		}
