@@ -130,8 +130,15 @@ func (op *Operation) bookAgain(number int) {
 // charge records what the effect did cost, also where that is more than was
 // set aside.
 func (op *Operation) charge(c cause) {
-	a := op.attempt(op.dearestAttempt(c))
-	for holder := a; holder != nil; holder = op.attempt(holder.Number - 1) {
+	// Its own money or that which it took over; else what a later attempt holds
+	// for the same effect.
+	number := op.dearestAttempt(c)
+	for i := range op.Attempts {
+		at := number - i
+		if at < 1 {
+			at = i + 1
+		}
+		holder := op.attempt(at)
 		for j := len(holder.Bookings) - 1; j >= 0; j-- {
 			b := &holder.Bookings[j]
 			if !counts(b) {

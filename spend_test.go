@@ -252,6 +252,19 @@ func TestWhatItReallyCostIsRecordedAndNeverRefused(t *testing.T) {
 	c.want(c.do(order(2, "87.66")), deed.Execute, "", 1)
 }
 
+func TestWhatAnEarlierAttemptReallyCostIsRecordedOnTheMoneyOfTheLater(t *testing.T) {
+	b := newBench(t, spending(nil))
+	_, first := b.claim(b.rt, order(1, "60"))
+	b.settle(b.rt, first, deed.Outcome{Kind: deed.OutcomeUnknown})
+	b.resolve(first.Operation, deed.Resolution{Outcome: deed.ResolveNotApplied})
+	_, second := b.claim(b.rt, order(1, "60"))
+	b.settle(b.rt, second, deed.Outcome{Kind: deed.OutcomeUnknown})
+	out := succeeded("re_1")
+	out.Result = []byte(`{"charged":"140.00"}`)
+	b.settle(b.rt, first, out)
+	b.stands(0, 140)
+}
+
 func TestAnswersToAQuestionTakeTheHeldMoneyOver(t *testing.T) {
 	b := newBench(t, spending(nil))
 	_, grant := b.claim(b.rt, order(1, "60"))
