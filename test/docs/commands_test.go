@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	listed  = regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`)
+	listed  = regexp.MustCompile(`(?m)^  ([a-z-]+) +\S`)
 	topic   = regexp.MustCompile(`(?m)^  deed ([a-z-]+) `)
 	flag    = regexp.MustCompile(`(?m)^ +(?:-[a-z], )?--([a-z-]+)`)
 	section = regexp.MustCompile("(?m)^#{2,3} `deed ([a-z -]+)`$")
