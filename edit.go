@@ -77,9 +77,9 @@ func (rt *Runtime) edit(ctx context.Context, who Principal, op *Operation, argum
 	}
 	switch {
 	case ruled.hash != op.RulesHash || ruled.rules != op.FingerprintRules:
-		return nil, fmt.Errorf("%s was not edited: this process has other rules for %s than it was proposed under; edit it where they are in force, or deny it", op.ID, op.Tool)
+		return nil, &RefusedError{Operation: op, Event: EventSuperseded, Hint: fmt.Sprintf("this process has other rules for %s than it was proposed under: edit it where they are in force, or deny it", op.Tool)}
 	case rule.Planting != nil:
-		return nil, fmt.Errorf("%s was not edited: calls of %s carry marks that belong to one operation; deny it and say in the reason what to change", op.ID, op.Tool)
+		return nil, &RefusedError{Operation: op, Event: EventSuperseded, Hint: fmt.Sprintf("calls of %s carry marks that belong to one operation, and cannot be edited: deny it and say in the reason what to change", op.Tool)}
 	}
 	if rule.Deny != nil {
 		if text := rule.Deny(arguments, Principal{Tenant: op.Tenant, Actor: op.Actor, Rights: who.Rights}); text != "" {
@@ -88,11 +88,11 @@ func (rt *Runtime) edit(ctx context.Context, who Principal, op *Operation, argum
 	}
 	effect, err := effectOf(op, arguments, ruled.program)
 	if err != nil {
-		return nil, fmt.Errorf("%s was not edited: %w", op.ID, err)
+		return nil, fmt.Errorf("%s was not edited: %w: %w", op.ID, ErrArguments, err)
 	}
 	fingerprint, err := ruled.program.Fingerprint(string(op.Tool), effect)
 	if err != nil {
-		return nil, fmt.Errorf("%s was not edited: %w", op.ID, err)
+		return nil, fmt.Errorf("%s was not edited: %w: %w", op.ID, ErrArguments, err)
 	}
 	return &edit{
 		rt: rt, rule: rule, arguments: append([]byte(nil), arguments...), fingerprint: Fingerprint(fingerprint),

@@ -32,6 +32,9 @@ var (
 	ErrLedgerVersion = errors.New("ledger is of a newer version")
 )
 
+// ErrArguments: the arguments cannot be those of the tool.
+var ErrArguments = errors.New("the arguments are refused")
+
 // RefusedError says that a transition is not allowed where an operation
 // stands. Nothing was written.
 type RefusedError struct {

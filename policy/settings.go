@@ -31,6 +31,9 @@ type ToolSettings struct {
 	// or a member of _meta. A key within the arguments is planted.
 	KeyHeader string
 	KeyMeta   string
+	// Search is the address of a page that finds the mark of an operation, with
+	// {marker} in it; "" for none.
+	Search string
 	// Probe looks a lost effect up, Resource reads back what was created, Subject
 	// the version of what a call is about; nil for none.
 	Probe        *Probe
@@ -67,6 +70,9 @@ func (c *Config) ToolSettings(tool deed.Tool) ToolSettings {
 	}
 	if entry.Identity == deed.FamilyCreation {
 		settings.OwnKeyArgument = creationArgument
+	}
+	if entry.Marker != nil {
+		settings.Search = entry.Marker.Search
 	}
 	return settings
 }

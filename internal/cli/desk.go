@@ -269,6 +269,8 @@ func (p place) failedDecision(err error, id string) error {
 	switch {
 	case errors.As(err, &told):
 		return err
+	case errors.As(err, &refused) && strings.Contains(err.Error(), unchanged):
+		return fmt.Errorf("%w; %s says what is allowed", err, p.command("ops show", id))
 	case errors.As(err, &refused):
 		return fmt.Errorf("%w; nothing was changed; %s says what is allowed", err, p.command("ops show", id))
 	case errors.Is(err, deed.ErrNotFound):
@@ -278,5 +280,11 @@ func (p place) failedDecision(err error, id string) error {
 	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrLedgerVersion):
 		return err // it says that nothing was written
 	}
-	return fmt.Errorf("%w; nothing was changed", err)
+	if strings.Contains(err.Error(), unchanged) {
+		return err
+	}
+	return fmt.Errorf("%w; "+unchanged, err)
 }
+
+// unchanged is what an error about a decision says once.
+const unchanged = "nothing was changed"

@@ -60,9 +60,11 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 		}
 		auth = func(*http.Request) (deed.Principal, bool) { return options.Local, true }
 	}
-	handler, err := mcpgate.NewHandler(options)
-	if err != nil {
-		return nil, errors.Join(err, core.Close(ctx))
+	var handler *mcpgate.Handler
+	if len(core.upstreams) > 0 {
+		if handler, err = mcpgate.NewHandler(options); err != nil {
+			return nil, errors.Join(err, core.Close(ctx))
+		}
 	}
 	v1, err := server.New(server.Options{
 		Runtime: core.Runtime, Auth: auth, Tools: core.calls, Run: core.RunStored, Budgets: budgetsOf(core.Config), Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build,
@@ -82,7 +84,9 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/", pages)
 	mux.Handle("/confirmations/{name}", named(confirmations(core)))
-	mux.Handle("/mcp/{upstream}", handler)
+	if handler != nil {
+		mux.Handle("/mcp/{upstream}", handler)
+	}
 	mux.Handle("/http/{name}/{path...}", named(doors.handlers))
 	mux.Handle("/v1/", v1)
 	mux.Handle("/openapi.json", v1)
@@ -146,7 +150,10 @@ func (d *Daemon) Stop(ctx context.Context) error {
 	// Settling what the drain left over takes its own time.
 	ending, end := context.WithTimeout(context.WithoutCancel(ctx), d.drain)
 	defer end()
-	err = errors.Join(err, d.handler.Close(ctx), d.doors.close(ctx))
+	if d.handler != nil {
+		err = errors.Join(err, d.handler.Close(ctx))
+	}
+	err = errors.Join(err, d.doors.close(ctx))
 	// Ending a session ends the effects under way in it: first they get what is
 	// left of the drain. Whoever is still at work is reported below.
 	_ = d.core.gate.Close(ctx)

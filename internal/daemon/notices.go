@@ -63,7 +63,7 @@ func (n *notices) tell(kind notify.Kind, event deed.Event) {
 		if op.Approval != nil && kind == notify.Approval {
 			notice.ExpiresAt = op.Approval.ExpiresAt.UTC()
 		}
-		notice.Held = held(op)
+		notice.Held, notice.Search = held(op), n.core.searchURL(op)
 	}
 	n.sender.Tell(notice)
 }
@@ -78,6 +78,17 @@ func held(op *deed.Operation) string {
 		}
 	}
 	return ""
+}
+
+// searchURL is the page at the provider that finds what an operation planted,
+// "" where none is configured or nothing was planted.
+func (c *Core) searchURL(op *deed.Operation) string {
+	page := c.Config.ToolSettings(op.Tool).Search
+	current := op.Current()
+	if page == "" || current == nil || current.Marks == nil || current.Marks.Marker == "" {
+		return ""
+	}
+	return strings.ReplaceAll(page, "{marker}", url.QueryEscape(current.Marks.Marker))
 }
 
 // consoleURL is where a person looks at an operation, "" when nobody has said

@@ -83,14 +83,15 @@ func (r *runner) pass(ctx context.Context) {
 
 // sendsTo reports whether this process would send an operation to where it was
 // approved for, under rules that ask for consent too: a gateway with another
-// configuration on the same ledger knows nothing of the budget either.
+// configuration on the same ledger knows nothing of the budget either, and where
+// calls are only observed, the caller's own may have run unrecorded.
 func (c *Core) sendsTo(op *deed.Operation) bool {
 	_, here := c.upstreams[op.Tool.Upstream()]
 	if !here || c.identityOf(op.Tool.Upstream()) != op.UpstreamIdentity {
 		return false
 	}
 	rule := c.Policy.Rule(op.Tool, deed.ToolFacts{Definition: op.Definition, UpstreamIdentity: op.UpstreamIdentity})
-	return rule.Approval != nil || rule.NeedsApproval != nil
+	return rule.Mode != deed.ModeObserve && (rule.Approval != nil || rule.NeedsApproval != nil)
 }
 
 // take reports whether the operation may be tried now, and reserves it.

@@ -97,6 +97,8 @@ func (s *Server) failure(err error) reply {
 		no := problem(http.StatusConflict, api.TypeRefused, "The operation does not permit it where it stands", refused.Error())
 		s.about(no.body.(*api.Problem), refused.Operation)
 		return no
+	case errors.Is(err, deed.ErrArguments):
+		return malformed(err.Error() + "; nothing was changed")
 	case errors.Is(err, deed.ErrLookedUp):
 		return problem(http.StatusConflict, api.TypeRefused, "The operation is being looked up", err.Error()+"; nothing was asked")
 	case errors.Is(err, deed.ErrVersion):
