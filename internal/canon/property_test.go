@@ -37,7 +37,7 @@ func drawValue(t *rapid.T, depth int) value {
 	v := value{object: kind == 5}
 	for range rapid.IntRange(1, 16).Draw(t, "size") {
 		if v.object {
-			v.names = append(v.names, fmt.Sprintf("%s%d", rapid.String().Draw(t, "name"), len(v.names)))
+			v.names = append(v.names, fmt.Sprintf("%s %d", rapid.String().Draw(t, "name"), len(v.names)))
 		}
 		v.members = append(v.members, drawValue(t, depth-1))
 	}

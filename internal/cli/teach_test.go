@@ -46,7 +46,7 @@ func TestATaughtTextSettlesOnlyWhatItIsAbout(t *testing.T) {
 	if err != nil || len(backups) != 1 || read(t, backups[0]) != seededRules {
 		t.Errorf("the copies: %v %v", backups, err)
 	}
-	holds(t, s.deed("config", "check", s.config), "is in order")
+	holds(t, deedCommand(t, "config", "check", s.config), "is in order")
 	for name, status := range map[string]string{"project 7": "failed", "project 8": "failed", "quota": "uncertain", "lost": "uncertain", "refund": "uncertain"} {
 		holds(t, s.show(name), "\nstatus      "+status)
 	}
