@@ -158,7 +158,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 		Outcomes:         answerRules(c.Config),
 		CallIDs:          defaults.CallIDs,
 		UpstreamIdentity: c.identityOf,
-		RunsApproved:     o.Transport != "",
+		RunsApproved:     o.Transport != "" && asksPeople(c.Config),
 		Wiring:           c.wiring,
 		Elsewhere:        c.read,
 		VerifyConsent:    consents,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/policy"
 )
 
 // runner sends what people have approved, where the rule leaves that to the
@@ -136,4 +137,15 @@ func (c *Core) RunStored(ctx context.Context, who deed.Principal, op *deed.Opera
 		return deed.Answer{}, fmt.Errorf("%s: %w; nothing was sent", op.ID, err)
 	}
 	return c.gate.RunStored(ctx, l, meta, who, op.ID)
+}
+
+// asksPeople reports whether any tool of the configuration waits for consent:
+// otherwise clients are promised nothing about calls that wait.
+func asksPeople(config *policy.Config) bool {
+	for _, tool := range config.Tools {
+		if tool.Approval != nil {
+			return true
+		}
+	}
+	return false
 }
