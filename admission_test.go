@@ -191,6 +191,37 @@ func TestSeventyEqualCallsOfOneModelShareOneEffect(t *testing.T) {
 	}
 }
 
+// crowdedStore has no room for a write until somebody else has written.
+type crowdedStore struct {
+	deed.Store
+	once  sync.Once
+	other func()
+}
+
+func (s *crowdedStore) Transact(ctx context.Context, scope deed.Scope, change func(deed.View) (deed.Change, error)) (deed.View, error) {
+	crowded := false
+	s.once.Do(func() { crowded = true; s.other() })
+	if crowded {
+		return deed.View{}, fmt.Errorf("%w: no place in the queue in time", deed.ErrUnavailable)
+	}
+	return s.Store.Transact(ctx, scope, change)
+}
+
+func TestACallWhoseWriteFindsNoRoomIsAnsweredFromWhatAnotherBegan(t *testing.T) {
+	b := newBench(t, nil)
+	first := b.process()
+	b.store = &crowdedStore{Store: b.store, other: func() {
+		if answer, err := first.Do(context.Background(), refund("12"), b.pay); err != nil || answer.Decision != deed.Execute {
+			t.Errorf("the other call was answered %s(%s), %v", answer.Decision, answer.Reason, err)
+		}
+	}}
+	b.rt = b.process()
+	b.want(b.do(refund("12")), deed.Replay, deed.ReasonStored, 1)
+	if b.effects.Load() != 1 {
+		t.Errorf("%d effects", b.effects.Load())
+	}
+}
+
 // brokenStore fails as told, before anything is written.
 type brokenStore struct {
 	deed.Store

@@ -157,6 +157,11 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 			return Answer{}, nil, fmt.Errorf("%w: %w", err, ctx.Err())
 		}
 		if err != nil {
+			if again, seen, known := c.meanwhile(ctx); known {
+				r, view, err = again, seen, nil
+			}
+		}
+		if err != nil {
 			return rt.storeFailed(c, err), nil, nil
 		}
 		if r.act == actFollow {
@@ -217,23 +222,11 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 	defer cancel()
 	scope := c.scope()
 	c.begun = startWatch(c.rt.clock)
-	var found *Operation
-	if c.named.provenance != ProvenanceNone || c.resumed != nil {
-		view, err := c.rt.store.Load(ctx, scope)
-		if err != nil {
-			return ruling{}, View{}, err
-		}
-		if op := view.Operation; op != nil {
-			found = op
-			if err := c.learnRules(ctx, view); err != nil {
-				return ruling{}, View{}, err
-			}
-			r := decide(c.inquiry(view))
-			if lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt()); !lapsed && !c.foundByLowerKey(view) && r.act != actBegin && r.act != actPropose && r.act != actAgain && r.act != actConsent {
-				return r, view, nil
-			}
-		}
+	r, view, answered, err := c.known(ctx, scope)
+	if err != nil || answered {
+		return r, view, err
 	}
+	found := view.Operation
 	if c.call.Principal.May(RightCall) {
 		if err := c.rt.activate(ctx, c.rule, c.ruled); err != nil {
 			return ruling{}, View{}, err
@@ -271,6 +264,39 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 		scope.Budgets = c.budgetQuery(view.Operation)
 	}
 }
+
+// known looks the call up without locks. It reports whether that answers it:
+// an operation is there, and the answer needs no write.
+func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, error) {
+	if c.named.provenance == ProvenanceNone && c.resumed == nil {
+		return ruling{}, View{}, false, nil
+	}
+	view, err := c.rt.store.Load(ctx, scope)
+	op := view.Operation
+	if err != nil || op == nil {
+		return ruling{}, View{}, false, err
+	}
+	if err := c.learnRules(ctx, view); err != nil {
+		return ruling{}, View{}, false, err
+	}
+	r := decide(c.inquiry(view))
+	lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt())
+	writes := r.act == actBegin || r.act == actPropose || r.act == actAgain || r.act == actConsent
+	return r, view, !lapsed && !c.foundByLowerKey(view) && !writes, nil
+}
+
+// meanwhile answers a call whose write found no place in the ledger from what
+// another call has begun meanwhile under its key: in a crowd of equal calls one
+// writes, and the others need not.
+func (c *claim) meanwhile(ctx context.Context) (ruling, View, bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), meanwhilePatience)
+	defer cancel()
+	r, view, answered, err := c.known(ctx, c.scope())
+	return r, view, answered && err == nil
+}
+
+// meanwhilePatience bounds one more look at a ledger that took no write.
+const meanwhilePatience = 2 * time.Second
 
 // scope names the operation; twins are added for begins.
 func (c *claim) scope() Scope {

@@ -179,7 +179,7 @@ func TestRandomSchedulesWithConsentAndMoney(t *testing.T) {
 		}
 		return list
 	}
-	for round := 0; round < 10 && (round == 0 || len(missing()) > 0); round++ {
+	for round := 0; round < 200 && (round == 0 || len(missing()) > 0); round++ {
 		rapid.Check(t, guardedSchedule(seen))
 	}
 	if never := missing(); len(never) > 0 {

@@ -341,7 +341,7 @@ func TestRandomSchedulesHaveAtMostOneEffect(t *testing.T) {
 		}
 		return list
 	}
-	for round := 0; round < 10 && (round == 0 || len(missing()) > 0); round++ {
+	for round := 0; round < 200 && (round == 0 || len(missing()) > 0); round++ {
 		rapid.Check(t, schedule(false, seen))
 	}
 	if never := missing(); len(never) > 0 {

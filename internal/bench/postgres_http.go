@@ -186,7 +186,7 @@ func (r *postgresRun) overHTTP(ctx context.Context) error {
 	theirs := newPoster([]string{strings.TrimRight(r.Restate, "/") + "/payments/charge"}, func(arguments string) string { return arguments })
 	peerDone, peerAgain, err := r.postRounds(ctx, "Restate: one ctx.run", theirs)
 	if err != nil {
-		return fmt.Errorf("Restate: %w", err)
+		return fmt.Errorf("measuring Restate: %w", err)
 	}
 	r.least("POST /v1/tools, 64 callers: rate beside Restate", ratio(median(done), median(peerDone)), 5)
 	r.least("POST /v1/tools, replays: rate beside Restate", ratio(median(again), median(peerAgain)), 1)

@@ -20,10 +20,11 @@ import (
 	"github.com/deed-run/deed/test/pgcluster"
 )
 
+const tool deed.Tool = "accounts/transfer"
+
 const (
-	tool         deed.Tool = "accounts/transfer"
-	cutsVariable           = "DEED_CUTS"
-	crashing               = "DEED_DOTX_CRASH"
+	cutsVariable = "DEED_CUTS"
+	crashing     = "DEED_DOTX_CRASH"
 )
 
 // cluster is the server of all tests of this package.

@@ -16,7 +16,6 @@ import (
 type process struct {
 	command *exec.Cmd
 	in      io.WriteCloser
-	said    *os.File
 
 	mu      sync.Mutex
 	next    int
