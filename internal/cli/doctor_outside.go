@@ -21,7 +21,11 @@ func (a *app) examineUpstreams(ctx context.Context, config *policy.Config, at pl
 			findings = append(findings, ok("upstream "+name, "%v", problems[0]).as(broken, "correct its command or URL; "+place{config: at.config}.command("tools -v --upstream", shellWord(name))+" shows what it says"))
 			continue
 		}
-		findings = append(findings, ok("upstream "+name, "answers with %s", many(len(tools), "tool")))
+		said := "answers with %s"
+		if _, made := config.Connectors[name]; made {
+			said = "is made by deed, with %s; what they reach is not contacted here"
+		}
+		findings = append(findings, ok("upstream "+name, said, many(len(tools), "tool")))
 		for _, text := range daemon.Unlisted(config, name, tools) {
 			findings = append(findings, ok("upstream "+name, "%s", text).as(broken, ""))
 		}

@@ -44,7 +44,7 @@ may follow. The arguments of a proposal that waits for a person are always shown
 			}
 			now := d.Now()
 			s := show(op, now)
-			s.Events, s.Next = events, nextSteps(op, now, d.Outlook(op), at)
+			s.Events, s.Next = events, append(heldBack(op, events), nextSteps(op, now, d.Outlook(op), at)...)
 			if arguments || a.json {
 				s.Arguments, s.Result = raw(op.Arguments), raw(op.Result)
 			} else if s.EffectiveStatus == deed.StatusAwaitingApproval {
@@ -59,6 +59,18 @@ may follow. The arguments of a proposal that waits for a person are always shown
 	at.operatorFlags(c)
 	c.Flags().BoolVar(&arguments, "arguments", false, "also print the arguments, the result, and all that look-ups read")
 	return c
+}
+
+// heldBack says why an operation that may be sent was not, when it was tried.
+func heldBack(op *deed.Operation, events []deed.Event) []step {
+	if op.Status != deed.StatusAuthorized || len(events) == 0 {
+		return nil
+	}
+	last := events[len(events)-1]
+	if last.Name != deed.EventName(deed.Denied) {
+		return nil
+	}
+	return []step{{What: "the last try to send it was refused: " + strings.ReplaceAll(string(last.Reason), "_", " ") + "; it is tried again until it lapses"}}
 }
 
 // lookElsewhere adds to "not found" what may help.
