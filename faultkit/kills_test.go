@@ -24,12 +24,16 @@ func TestRandomKillsPassASoundGateway(t *testing.T) {
 }
 
 func TestRandomKillsFindAnAttemptThatWasSentBeforeItWasStored(t *testing.T) {
-	report, err := faultkit.RandomKills(t.Context(), faultkit.KillOptions{Options: campaignOptions("send-before-store"), Kills: 12, InFlight: 8, Seed: 1})
-	must(t, err)
-	t.Log(report)
-	if report.Duplicates == 0 {
-		t.Errorf("no duplicate was found: %s", report)
+	// Where a kill falls is chance: what a dozen miss, another dozen meets.
+	for seed := uint64(1); seed <= 12; seed++ {
+		report, err := faultkit.RandomKills(t.Context(), faultkit.KillOptions{Options: campaignOptions("send-before-store"), Kills: 12, InFlight: 8, Seed: seed})
+		must(t, err)
+		t.Log(report)
+		if report.Duplicates > 0 {
+			return
+		}
 	}
+	t.Error("no duplicate was found in a hundred and more kills")
 }
 
 func TestSyncKillsHitEverySyncOfACall(t *testing.T) {
