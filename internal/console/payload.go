@@ -84,7 +84,7 @@ func hiddenEscapes(text string) int {
 	return n
 }
 
-// eachEscape visits the \uXXXX escapes of JSON text. Halves of surrogate pairs
+// eachEscape visits the escapes of JSON text that begin with \u. Halves of surrogate pairs
 // are visited as the replacement character, which is marked: an escape that
 // hides in a pair is seen too.
 func eachEscape(text string, do func(at int, r rune)) {
