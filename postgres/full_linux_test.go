@@ -21,7 +21,7 @@ func littleRoom(t *testing.T) (database, ballast string) {
 	t.Helper()
 	folder := t.TempDir()
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=24m,mode=0755"); err != nil {
-		t.Skipf("a small file system cannot be mounted here (%v); that of the ledger in SQLite stands in", err)
+		t.Fatalf("a small file system cannot be mounted: %v; run this as root, where tmpfs may be mounted", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(folder, 0); err != nil {

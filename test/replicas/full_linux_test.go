@@ -22,7 +22,7 @@ func (f *fleet) inLittleRoom() {
 	f.Helper()
 	f.small = f.TempDir()
 	if err := syscall.Mount("tmpfs", f.small, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0755", room)); err != nil {
-		f.Skipf("a small file system cannot be mounted here (%v); that of the ledger in SQLite stands in", err)
+		f.Fatalf("a small file system cannot be mounted: %v; run this as root, where tmpfs may be mounted", err)
 	}
 	f.Cleanup(func() { f.must(syscall.Unmount(f.small, 0)) })
 	space := filepath.Join(f.small, "space")
