@@ -4,6 +4,7 @@ package inject
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -57,7 +58,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		twin := make(chan struct{})
 		go func() {
 			defer close(twin)
-			if res, err := p.send(r, body); err == nil {
+			// The caller leaves with the first answer; the double must land all the same.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
+			defer cancel()
+			if res, err := p.send(ctx, r, body); err == nil {
 				_, _ = io.Copy(io.Discard, res.Body)
 				_ = res.Body.Close()
 			}
@@ -65,7 +69,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}()
 		defer func() { <-twin }()
 	}
-	res, err := p.send(r, body)
+	res, err := p.send(r.Context(), r, body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -94,7 +98,7 @@ func (p *Proxy) call(r *http.Request, body []byte) (Seen, bool) {
 }
 
 // send carries the body on once. Without GetBody net/http cannot repeat it.
-func (p *Proxy) send(r *http.Request, body []byte) (*http.Response, error) {
+func (p *Proxy) send(ctx context.Context, r *http.Request, body []byte) (*http.Response, error) {
 	transport := p.Transport
 	if transport == nil {
 		transport = &http.Transport{DisableKeepAlives: true, DisableCompression: true}
@@ -104,7 +108,7 @@ func (p *Proxy) send(r *http.Request, body []byte) (*http.Response, error) {
 		target = *p.Target.JoinPath(r.URL.Path)
 	}
 	target.RawQuery = r.URL.RawQuery
-	req, err := http.NewRequestWithContext(r.Context(), r.Method, target.String(), io.NopCloser(bytes.NewReader(body)))
+	req, err := http.NewRequestWithContext(ctx, r.Method, target.String(), io.NopCloser(bytes.NewReader(body)))
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
