@@ -156,3 +156,17 @@ func TestAPostgreSQLLedgerKeepsItsPasswordToItself(t *testing.T) {
 		t.Errorf("secrets differ (-want +got):\n%s", diff)
 	}
 }
+
+func TestNotificationsOfALedgerGoTheirOwnWay(t *testing.T) {
+	const pooled = "ledger: postgres://deed@pool.example:6432/deed\n"
+	config := parse(t, pooled+"ledger_notifications: postgres://deed:${CRM_TOKEN}@db.example/deed")
+	if config.Ledger.Notifications.Text != "postgres://deed:t0p-secret@db.example/deed" || config.Ledger.Silent {
+		t.Errorf("ledger %+v", config.Ledger)
+	}
+	if diff := cmp.Diff([]string{config.Ledger.Notifications.Text, "t0p-secret"}, config.Secrets()); diff != "" {
+		t.Errorf("secrets differ (-want +got):\n%s", diff)
+	}
+	if config := parse(t, "ledger_notifications: off\n"+pooled); !config.Ledger.Silent {
+		t.Errorf("ledger %+v", config.Ledger)
+	}
+}

@@ -17,6 +17,7 @@ type fileReader struct{ config *Config }
 func fileKeys() []key[fileReader] {
 	return []key[fileReader]{
 		{name: "ledger", read: func(d *decoder, at place, f *fileReader) { d.ledger(at, f.config) }},
+		{name: "ledger_notifications", read: func(d *decoder, at place, f *fileReader) { d.notifications(at, f.config) }},
 		{name: "listen", initial: "127.0.0.1:7391", read: func(d *decoder, at place, f *fileReader) { d.listen(at, f.config) }},
 		{name: "tenant", initial: "default", read: func(d *decoder, at place, f *fileReader) { name(d, at, &f.config.Tenant) }},
 		{name: "actor", initial: "local", read: func(d *decoder, at place, f *fileReader) { name(d, at, &f.config.Actor) }},

@@ -22,6 +22,11 @@ type Ledger struct {
 	Path string
 	// URL is the address of PostgreSQL.
 	URL Value
+	// Notifications is the address at which PostgreSQL tells what has moved, where
+	// that of the ledger leads through a pooler which keeps no sessions.
+	Notifications Value
+	// Silent: nobody is told, and waiting goes by polling alone.
+	Silent bool
 }
 
 const ledgerRemedy = "write sqlite: and the path of a file, such as sqlite:deed.db, or postgres://user:${PASSWORD}@host/database"
@@ -33,8 +38,10 @@ func (d *decoder) ledger(at place, config *Config) {
 	}
 	driver, path, found := strings.Cut(text.Text, ":")
 	switch {
-	case found && (driver == "postgres" || driver == "postgresql"):
-		d.postgres(at, text, config)
+	case found && database(driver):
+		if d.postgres(at, text) {
+			config.Ledger = Ledger{Driver: LedgerPostgres, URL: text}
+		}
 	case !found || driver != LedgerSQLite:
 		d.refuse(at, "names no known kind of ledger", ledgerRemedy)
 	case strings.HasPrefix(path, "//"):
@@ -48,7 +55,31 @@ func (d *decoder) ledger(at place, config *Config) {
 	}
 }
 
-func (d *decoder) postgres(at place, text Value, config *Config) {
+func database(scheme string) bool { return scheme == "postgres" || scheme == "postgresql" }
+
+// notifications reads the key after ledger, to which it belongs.
+func (d *decoder) notifications(at place, config *Config) {
+	const remedy = "write the address of the database itself, postgres://user:${PASSWORD}@host/database, or off"
+	text, ok := d.expanded(at)
+	if !ok {
+		return
+	}
+	driver, _, _ := strings.Cut(text.Text, ":")
+	switch {
+	case config.Ledger.Driver != LedgerPostgres:
+		d.refuse(at, "belongs to a ledger in PostgreSQL, and there is none", "remove it, or name the database under ledger")
+	case text.Text == "off":
+		config.Ledger.Silent = true
+	case !database(driver):
+		d.refuse(at, "is no address of PostgreSQL", remedy)
+	case d.postgres(at, text):
+		config.Ledger.Notifications = text
+	}
+}
+
+// postgres reports whether a text is an address to connect to, and refuses any
+// other.
+func (d *decoder) postgres(at place, text Value) bool {
 	// What url.Parse complains about may be the password.
 	u, err := url.Parse(text.Text)
 	switch {
@@ -63,8 +94,9 @@ func (d *decoder) postgres(at place, text Value, config *Config) {
 	case writtenPassword(text.Source):
 		d.refuse(at, "holds a password, which would be shown with it", "write ${VAR} in its place and set the variable")
 	default:
-		config.Ledger = Ledger{Driver: LedgerPostgres, URL: text}
+		return true
 	}
+	return false
 }
 
 func passwordOf(user *url.Userinfo) string {

@@ -223,9 +223,11 @@ func (c *Config) Secrets() []string {
 			}
 		}
 	}
-	add(c.Ledger.URL)
-	if u, err := url.Parse(c.Ledger.URL.Text); err == nil && c.Ledger.URL.Secret && u.User != nil && passwordOf(u.User) != "" {
-		found[passwordOf(u.User)] = true
+	for _, address := range []Value{c.Ledger.URL, c.Ledger.Notifications} {
+		add(address)
+		if u, err := url.Parse(address.Text); err == nil && address.Secret && u.User != nil && passwordOf(u.User) != "" {
+			found[passwordOf(u.User)] = true
+		}
 	}
 	for _, up := range c.Upstreams {
 		add(up.Command...)

@@ -94,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := openLedger(ctx, o.Ledger, clock, o.Existing)
+	ledger, err := openLedger(ctx, o.Ledger, notifications(o.Config, o.Ledger), clock, o.Existing)
 	if err != nil {
 		return nil, err
 	}

@@ -25,10 +25,11 @@ type Ledger interface {
 
 // openLedger opens the ledger. A file that is only looked at must be there
 // already; one that a gateway writes is made, with its folder. A database keeps
-// its own time: clock is nil for the machine's.
-func openLedger(ctx context.Context, at Place, clock deed.Clock, existing bool) (Ledger, error) {
+// its own time: clock is nil for the machine's. Its news go by listen; see
+// postgres.Options.Listen.
+func openLedger(ctx context.Context, at Place, listen string, clock deed.Clock, existing bool) (Ledger, error) {
 	if at.Database() {
-		options := postgres.Options{}
+		options := postgres.Options{Listen: listen}
 		if _, usual := clock.(deed.SystemClock); !usual {
 			options.Clock = clock
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deed-run/deed/policy"
+	"github.com/deed-run/deed/postgres"
 )
 
 // Place is where a ledger is: the path of an SQLite file, or the address of a
@@ -68,4 +69,17 @@ func ConfiguredLedger(config *policy.Config) Place {
 		return Place(config.Ledger.URL.Text)
 	}
 	return Place(config.Ledger.Path)
+}
+
+// notifications says where the ledger's news are told and heard, as
+// postgres.Options.Listen has it: empty for the ledger's own address, which is
+// also what holds for a ledger that the configuration does not name.
+func notifications(config *policy.Config, at Place) string {
+	switch {
+	case at != ConfiguredLedger(config):
+		return ""
+	case config.Ledger.Silent:
+		return postgres.NoListen
+	}
+	return config.Ledger.Notifications.Text
 }
