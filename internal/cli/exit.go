@@ -103,11 +103,7 @@ func (a *app) complain(command *cobra.Command, err error) int {
 			return code
 		}
 	} else {
-		text = lowerFirst(text)
-		if i := strings.Index(text, "\n"); i >= 0 {
-			text = text[:i]
-		}
-		text += "; nothing was done; see " + command.CommandPath() + " --help"
+		text = misuse(command, err) + "; nothing was done; see " + command.CommandPath() + " --help"
 	}
 	if a.json {
 		line, _ := json.Marshal(map[string]any{"error": text, "exit_code": code})

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -21,10 +22,18 @@ says so when nobody can know whether something happened.
 
 // root builds the whole tree of commands.
 func (a *app) root() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use: "deed", Short: "At most one effect per operation, with a receipt", Long: about,
 		SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return action(func(context.Context, []string) error { return a.showVersion() })(cmd, nil)
+			}
+			return cmd.Help()
+		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddGroup(
@@ -32,6 +41,7 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "operate", Title: "Look and decide:"},
 		&cobra.Group{ID: "check", Title: "Check:"},
 	)
+	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpCommandGroupID("check")
 	root.SetCompletionCommandGroupID("check")
 	add := func(group string, commands ...*cobra.Command) {
@@ -60,6 +70,25 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	}
 	c.AddCommand(commands...)
 	return c
+}
+
+// helpCommand is the parser's own, except that a word which names nothing is
+// refused as everywhere else.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND...]", Short: "Help about any command", Example: "  deed help ops resolve",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return fmt.Errorf("unknown command %q for %q", rest[0], c.CommandPath())
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
 }
 
 func exitCodesTopic() *cobra.Command {
