@@ -47,6 +47,7 @@ const (
 	TypeOutcomeDiffers   = "outcome-differs"
 	TypeLeaseLost        = "lease-lost"
 	TypeUnavailable      = "ledger-unavailable"
+	TypeNoAnswer         = "no-answer"
 	TypeNotSent          = "not-sent"
 	TypeInternal         = "internal-error"
 )

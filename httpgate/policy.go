@@ -54,6 +54,11 @@ func (p routePolicy) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 // nothing to guess from here.
 func (r *Route) effect(rule *deed.Rule) {
 	rule.Matter = r.Matter
+	if r.Scope != "" {
+		rule.Scope = r.Scope
+	} else if r.segments != nil {
+		rule.Scope = r.speaks.scope()
+	}
 	rule.Fingerprint = r.Fingerprint
 	rule.Fingerprint.Exclude = slices.Concat(r.Fingerprint.Exclude, neverCompared)
 	if body := r.speaks.bodyKey; body != "" {

@@ -4,6 +4,7 @@ package httpgate
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"net/http"
@@ -77,9 +78,13 @@ func unauthenticated(r *http.Request) refused {
 }
 
 // gone answers whoever hung up before there was an answer, and a gateway that is
-// closing: nobody may be listening.
+// closing: nobody may be listening. The ledger has nothing to do with it.
 func gone(err error) refused {
-	p := problem(http.StatusServiceUnavailable, "ledger-unavailable", "There is no answer", "there is no answer to this request ("+err.Error()+"); ask again, under the same key")
+	why := "the caller left before there was one"
+	if errors.Is(err, deed.ErrClosed) {
+		why = "this gateway is closing"
+	}
+	p := problem(http.StatusServiceUnavailable, "no-answer", "There is no answer", why+"; nothing was sent by this request; ask again, under the same key")
 	p.header.Set("Retry-After", "1")
 	return p
 }

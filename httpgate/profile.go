@@ -48,6 +48,9 @@ type profile struct {
 	// byPath scopes keys by method and path; the others name one operation of the
 	// tenant, so that a key on another path is a conflict.
 	byPath bool
+	// byActor gives each actor keys of its own; the others share those of the
+	// tenant.
+	byActor bool
 	// forgetsRefusals lets a repeat of a definite refusal be sent, since the
 	// dialect stores no errors. What may have been applied is never sent again, in
 	// no dialect.
@@ -71,7 +74,7 @@ var profiles = map[string]*profile{
 		other: words{0, "invalid_request_error", ""},
 	},
 	"acp": {
-		need: deed.NeedRequired, byPath: true, style: styleFlat,
+		need: deed.NeedRequired, byPath: true, byActor: true, style: styleFlat,
 		missing: words{400, "invalid_request", "idempotency_key_required"}, malformed: words{400, "invalid_request", "idempotency_key_invalid"},
 		conflict: words{422, "invalid_request", "idempotency_conflict"}, inFlight: words{409, "invalid_request", "idempotency_in_flight"},
 		unknown: words{409, "processing_error", "idempotency_state_unknown"}, expired: words{410, "invalid_request", "idempotency_key_expired"},
@@ -84,12 +87,20 @@ var profiles = map[string]*profile{
 		unknown: words{409, "", "idempotency_state_unknown"}, expired: words{410, "", "idempotency_key_expired"},
 	},
 	"adcp": {
-		need: deed.NeedRequired, strictKeys: true, bodyKey: "idempotency_key", style: styleErrors,
+		need: deed.NeedRequired, strictKeys: true, byActor: true, bodyKey: "idempotency_key", style: styleErrors,
 		forgetsRefusals: true, markBody: true, silent: true,
 		missing: words{400, "", "INVALID_REQUEST"}, malformed: words{400, "", "INVALID_REQUEST"},
 		conflict: words{409, "", "IDEMPOTENCY_CONFLICT"}, inFlight: words{409, "", "IDEMPOTENCY_IN_FLIGHT"},
 		unknown: words{409, "", "IDEMPOTENCY_STATE_UNKNOWN"}, expired: words{410, "", "IDEMPOTENCY_EXPIRED"},
 	},
+}
+
+// scope says who shares the keys of the dialect.
+func (p *profile) scope() deed.KeyScope {
+	if p.byActor {
+		return deed.ScopeActor
+	}
+	return deed.ScopeTenant
 }
 
 // wordsFor picks the words for an answer.

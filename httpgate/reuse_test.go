@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,29 +25,32 @@ func tenants(r *http.Request) (deed.Principal, bool) {
 	return deed.Principal{Tenant: deed.Tenant(tenant), Actor: deed.Actor(actor), Rights: rights}, ok
 }
 
-// What a key that was used once is worth elsewhere, by dialect: the one that
-// names operations by key and path has others there, in all others it is taken.
+// What a key that was used once is worth elsewhere, by dialect: where keys are
+// those of a path or an actor, others have operations of their own; in all other
+// dialects it is taken.
 func TestAKeyIsWorthWhatItsDialectSaysOnOtherRoutesAndMethodsAndForOtherTenants(t *testing.T) {
 	const again, anew = "replay", "execute"
 	taken := map[string]int{"ietf": 422, "stripe": 400, "acp": 422, "ucp": 409, "adcp": 409}
+	own := []string{"acp", "adcp"} // each actor has keys of its own
 	type use struct {
 		name, method, path, amount, as string
 		// decision, with the status code where it is a conflict's own.
 		decision string
 		apart    bool // in a dialect that scopes by path it is another operation
+		actor    bool // in a dialect that scopes by actor it is another operation
 	}
 	uses := []use{
-		{"the same request", "POST", "/a/it", "1", "acme/agent", again, false},
-		{"another payload", "POST", "/a/it", "2", "acme/agent", "conflict", false},
-		{"another path of the route", "POST", "/a/other", "1", "acme/agent", "conflict", true},
-		{"another route", "POST", "/b/it", "1", "acme/agent", "conflict", true},
-		{"another method", "PUT", "/a/it", "1", "acme/agent", "conflict", true},
-		{"a method without a body by custom", "DELETE", "/a/it", "1", "acme/agent", "conflict", true},
-		{"another tenant", "POST", "/a/it", "1", "other/agent", anew, false},
-		{"another tenant's repeat", "POST", "/a/it", "1", "other/agent", again, false},
-		{"another tenant's other payload", "POST", "/a/it", "2", "other/agent", "conflict", false},
-		{"another actor who may not read", "POST", "/a/it", "1", "acme/stranger", "denied", false},
-		{"another actor who may read", "POST", "/a/it", "1", "acme/reader", again, false},
+		{"the same request", "POST", "/a/it", "1", "acme/agent", again, false, false},
+		{"another payload", "POST", "/a/it", "2", "acme/agent", "conflict", false, false},
+		{"another path of the route", "POST", "/a/other", "1", "acme/agent", "conflict", true, false},
+		{"another route", "POST", "/b/it", "1", "acme/agent", "conflict", true, false},
+		{"another method", "PUT", "/a/it", "1", "acme/agent", "conflict", true, false},
+		{"a method without a body by custom", "DELETE", "/a/it", "1", "acme/agent", "conflict", true, false},
+		{"another tenant", "POST", "/a/it", "1", "other/agent", anew, false, false},
+		{"another tenant's repeat", "POST", "/a/it", "1", "other/agent", again, false, false},
+		{"another tenant's other payload", "POST", "/a/it", "2", "other/agent", "conflict", false, false},
+		{"another actor who may not read", "POST", "/a/it", "1", "acme/stranger", "denied", false, true},
+		{"another actor who may read", "POST", "/a/it", "1", "acme/reader", again, false, true},
 	}
 	for _, profile := range httpgate.Profiles() {
 		t.Run(profile, func(t *testing.T) {
@@ -79,7 +83,7 @@ func TestAKeyIsWorthWhatItsDialectSaysOnOtherRoutesAndMethodsAndForOtherTenants(
 			for _, u := range uses {
 				decision, status := u.decision, 200
 				switch {
-				case u.apart && profile == "acp":
+				case u.apart && profile == "acp", u.actor && slices.Contains(own, profile):
 					decision = anew
 				case decision == "conflict":
 					status = taken[profile]

@@ -33,6 +33,9 @@ type Route struct {
 	// the profile says. Pointers lead into the arguments: /path/id, /query/name,
 	// /headers/name, /body/order_id, /form/order_id.
 	Key deed.KeyRule
+	// Scope says who shares a key; by default what the profile says, and with As
+	// what the tool's rule says.
+	Scope deed.KeyScope
 	// Fingerprint refines what belongs to the effect, by the same pointers.
 	Fingerprint deed.FingerprintRules
 	// Matter names the business subject, by the same pointers.
@@ -129,6 +132,9 @@ func (r *Route) compile(name string) error {
 	if r.speaks = profiles[r.Profile]; r.speaks == nil {
 		return fmt.Errorf("there is no profile %q; the profiles are %s", r.Profile, strings.Join(Profiles(), ", "))
 	}
+	if !slices.Contains([]deed.KeyScope{"", deed.ScopeTenant, deed.ScopeActor}, r.Scope) {
+		return fmt.Errorf("the scope %q is none; write tenant or actor", r.Scope)
+	}
 	if r.Twins < 0 || r.MaxBody < 0 {
 		return errors.New("twins.within and the longest body are positive")
 	}
@@ -152,8 +158,8 @@ func (r *Route) compile(name string) error {
 		}
 		return nil
 	}
-	if r.Tool != "" || r.Effect != "" || len(r.Matter) > 0 || len(r.Headers) > 0 || len(r.Fingerprint.Include) > 0 || len(r.Fingerprint.Exclude) > 0 {
-		return fmt.Errorf("with As, tool, effect, matter, headers and fingerprint are those of %s; leave them out here", r.As)
+	if r.Tool != "" || r.Effect != "" || r.Scope != "" || len(r.Matter) > 0 || len(r.Headers) > 0 || len(r.Fingerprint.Include) > 0 || len(r.Fingerprint.Exclude) > 0 {
+		return fmt.Errorf("with As, tool, effect, scope, matter, headers and fingerprint are those of %s; leave them out here", r.As)
 	}
 	return nil
 }

@@ -65,6 +65,10 @@ func routeKeys() []key[Route] {
 	keys := []key[Route]{
 		{name: "profile", initial: "ietf", read: func(d *decoder, at place, r *Route) {
 			word(d, at, &r.Profile, "ietf", "stripe", "acp", "ucp", "adcp")
+			if r.Profile == "acp" || r.Profile == "adcp" {
+				// These dialects give each of those who call keys of its own.
+				r.Entry.Scope = deed.ScopeActor
+			}
 		}},
 		{name: "as", read: func(d *decoder, at place, r *Route) {
 			if text, ok := d.text(at); ok {

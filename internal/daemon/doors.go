@@ -38,7 +38,7 @@ func routesOf(config *policy.Config) (map[string]*httpgate.Routes, error) {
 func routeOf(r policy.Route) httpgate.Route {
 	return httpgate.Route{
 		Method: r.Method, Pattern: r.Pattern, Tool: deed.Tool(r.Upstream + "/" + r.Method + " " + r.Pattern), As: r.As,
-		Profile: r.Profile, Key: r.Key, Fingerprint: r.Entry.Fingerprint, Matter: r.Entry.Matter, Query: r.Query, Headers: r.Headers,
+		Profile: r.Profile, Key: r.Key, Scope: r.Entry.Scope, Fingerprint: r.Entry.Fingerprint, Matter: r.Entry.Matter, Query: r.Query, Headers: r.Headers,
 		Twins: r.Twins, Effect: r.Entry.Effect, Refused: r.Refused, Busy: r.Busy, MaxBody: r.MaxBody,
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/httpgate"
 )
 
 // refunds is a REST API that makes a new refund of every request.
@@ -90,5 +93,30 @@ func TestAProxiedRouteHappensOnceAcrossARestart(t *testing.T) {
 	}
 	if made.Load() != 1 {
 		t.Errorf("%d refunds were made", made.Load())
+	}
+}
+
+// Configuration and gate know independently who shares the keys of a profile.
+func TestProfilesShareKeysAsTheGateDoes(t *testing.T) {
+	for _, profile := range httpgate.Profiles() {
+		for _, written := range []deed.KeyScope{"", deed.ScopeTenant, deed.ScopeActor} {
+			entry := map[string]any{"profile": profile}
+			if written != "" {
+				entry["scope"] = written
+			}
+			config := configuration(t, t.TempDir(), map[string]any{
+				"http":   map[string]any{"pay": map[string]any{"url": "https://api.example"}},
+				"routes": map[string]any{"POST pay/x": entry},
+			})
+			routes, err := httpgate.NewRoutes("pay", []httpgate.Route{{Method: "POST", Pattern: "/x", Profile: profile, Scope: written}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const tool = "pay/POST /x"
+			want := routes.Policy(deed.FixedPolicy{}).Rule(tool, deed.ToolFacts{}).Scope
+			if have := config.Policy().Rule(tool, deed.ToolFacts{}).Scope; have != want {
+				t.Errorf("%s, written %q: the configuration says %s, the gate %s", profile, written, have, want)
+			}
+		}
 	}
 }

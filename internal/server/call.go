@@ -40,17 +40,9 @@ func (s *Server) call(x *exchange) reply {
 	case errors.Is(err, ErrUnknownTool):
 		return notFound()
 	case err != nil:
-		return s.left(err)
+		return s.failure(err)
 	}
 	return s.answered(x, a, func(v api.Verdict) any { return api.CallAnswer{Verdict: v} })
-}
-
-// left answers whoever hung up before there was an answer, and a gateway that
-// is closing: nobody may be listening.
-func (s *Server) left(err error) reply {
-	no := s.unavailable("there is no answer to this request (" + err.Error() + "); ask again, under the same key")
-	no.body.(*api.Problem).Title = "There is no answer"
-	return no
 }
 
 func (s *Server) badKey(wrong string) reply {

@@ -41,7 +41,7 @@ func (s *Server) claim(x *exchange) reply {
 	}
 	a, grant, err := s.Runtime.Claim(x.Context(), call)
 	if err != nil {
-		return s.left(err)
+		return s.failure(err)
 	}
 	if grant == nil {
 		return s.answered(x, a, func(v api.Verdict) any { return api.ClaimAnswer{Verdict: v} })

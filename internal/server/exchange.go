@@ -4,6 +4,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net"
@@ -103,8 +104,12 @@ func (s *Server) failure(err error) reply {
 		return problem(http.StatusConflict, api.TypeRefused, "The operation is being looked up", err.Error()+"; nothing was asked")
 	case errors.Is(err, deed.ErrVersion):
 		return problem(http.StatusConflict, api.TypeVersion, "The operation has moved meanwhile", err.Error()+"; nothing was changed; look at it again")
-	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrCommitUnknown), errors.Is(err, deed.ErrLedgerVersion), errors.Is(err, deed.ErrClosed):
+	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrCommitUnknown), errors.Is(err, deed.ErrLedgerVersion):
 		return s.unavailable("the ledger does not answer; ask again later")
+	case errors.Is(err, deed.ErrClosed):
+		return noAnswer("this gateway is closing; nothing was begun; ask again, under the same key")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return noAnswer("the caller left before there was one; ask again, under the same key")
 	}
 	return problem(http.StatusInternalServerError, api.TypeInternal, "Something unforeseen went wrong", "it is not known whether anything was changed; look at the operation")
 }
@@ -112,6 +117,12 @@ func (s *Server) failure(err error) reply {
 func (s *Server) unavailable(detail string) reply {
 	no := problem(http.StatusServiceUnavailable, api.TypeUnavailable, "The ledger cannot be reached", detail)
 	no.body.(*api.Problem).Reason = deed.ReasonStoreUnavailable
+	no.header.Set("Retry-After", "1")
+	return no
+}
+
+func noAnswer(detail string) reply {
+	no := problem(http.StatusServiceUnavailable, api.TypeNoAnswer, "There is no answer", detail)
 	no.header.Set("Retry-After", "1")
 	return no
 }

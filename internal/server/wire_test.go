@@ -198,3 +198,22 @@ func TestAGatewayThatClosesAsksToComeBack(t *testing.T) {
 	r.server = s
 	r.call(firstKey, refund12).problem(404)
 }
+
+// Whoever asks a gateway that is closing learns that, and not that the ledger is
+// away.
+func TestAClosingGatewayBeginsNothing(t *testing.T) {
+	r := newRig(t, nil)
+	if err := r.rt.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/v1/tools/pay/refund/calls", "/v1/claims"} {
+		body := refund12
+		if path == "/v1/claims" {
+			body = `{"tool":"pay/refund","arguments":{"amount":12}}`
+		}
+		got := r.do(request{method: "POST", path: path, key: firstKey, body: body})
+		if p := got.problem(http.StatusServiceUnavailable); !strings.HasSuffix(p.Type, "#"+api.TypeNoAnswer) || p.Reason != "" || !strings.Contains(p.Detail, "is closing") || got.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: %s", path, got.Body)
+		}
+	}
+}
