@@ -24,8 +24,13 @@ type Options struct {
 	// Budgets tells how budgets stand; nil has no such page.
 	Budgets Budgets
 
-	// Tokens finds who carries a bearer token; nil admits no token.
-	Tokens func(token string) (deed.Principal, bool)
+	// Tokens finds who carries the bearer token with this SHA-256, in lower-case
+	// hexadecimal digits; nil admits no token. It is asked again at each request
+	// of a session.
+	Tokens func(sha256 string) (deed.Principal, bool)
+	// Sessions keeps the logins, so that every Console over the same values knows
+	// them; nil keeps them in this process. Local has no use for it.
+	Sessions Settings
 	// OIDC is login at an identity provider; nil offers none.
 	OIDC *OIDC
 	// Local is who reads without logging in where neither tokens nor OIDC are
@@ -68,7 +73,6 @@ type Console struct {
 	pages    map[string]*template.Template
 	assets   map[string]asset
 	sessions *sessions
-	logins   *logins
 	streams  chan struct{}
 	ended    chan struct{}
 	end      sync.Once
@@ -105,9 +109,12 @@ func New(o Options) (*Console, error) {
 	if o.Risk == nil {
 		o.Risk = riskOf
 	}
+	if o.Local != nil {
+		o.Sessions = nil // its token ends with the process
+	}
 	o.Address = strings.TrimSuffix(o.Address, "/")
 	c := &Console{
-		Options: o, sessions: newSessions(o.Clock), logins: newLogins(o.Clock),
+		Options: o, sessions: newSessions(o.Clock, o.Sessions),
 		streams: make(chan struct{}, maxStreams), ended: make(chan struct{}),
 	}
 	var err error

@@ -135,6 +135,7 @@ func TestSessions(t *testing.T) {
 		}
 	})
 	t.Run("there are at most a thousand", func(t *testing.T) {
+		r := newRig(t, func(o *console.Options) { o.Sessions = nil })
 		first := r.as("viewer-token")
 		r.clock.Advance(time.Second)
 		for range 1000 {

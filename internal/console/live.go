@@ -74,7 +74,7 @@ func (v *visit) stream(look func() (name string, data any, err error)) {
 			return
 		case <-v.console.Clock.After(v.console.LookEvery):
 		}
-		if _, ok := v.console.present(v.Request); v.loggedIn && !ok {
+		if _, ok, err := v.console.present(v.Request); v.loggedIn && !ok && err == nil {
 			send("event: ended\ndata: {}\n\n")
 			return
 		}

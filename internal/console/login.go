@@ -3,7 +3,6 @@
 package console
 
 import (
-	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
 	"net/url"
@@ -26,10 +25,13 @@ type loginPage struct {
 func (c *Console) known(show func(*visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{ResponseWriter: w, Request: r, console: c, now: c.Clock.Now()}
-		one, ok := c.present(r)
+		who, ok, err := c.present(r)
 		switch {
+		case err != nil:
+			c.plain(w, http.StatusServiceUnavailable, "The ledger does not answer, so that it cannot be known who you are. Nothing was changed. Try again.")
+			return
 		case ok:
-			v.who, v.name, v.loggedIn = one.who, one.name, true
+			v.who, v.name, v.loggedIn = who, string(who.Actor), true
 		case c.Local != nil:
 			v.who = deed.Principal{Tenant: c.Local.Tenant, Actor: c.Local.Actor, Rights: []deed.Right{deed.RightRead}}
 			v.name = string(c.Local.Actor)
@@ -89,8 +91,8 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		c.plain(w, http.StatusRequestEntityTooLarge, "The form is too long or broken.")
 		return
 	}
-	token := strings.TrimSpace(r.PostFormValue("token"))
-	who, ok := c.byToken(token)
+	token := hashOf(strings.TrimSpace(r.PostFormValue("token")))
+	who, ok := c.byHash(token)
 	switch {
 	case !ok:
 		c.loginForm(w, r, http.StatusForbidden, "This token is not known here.")
@@ -99,37 +101,48 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		c.loginForm(w, r, http.StatusForbidden, "This token may not read the ledger. Use one with the right to read.")
 		return
 	}
-	c.enter(w, who, string(who.Actor))
+	_ = c.enter(w, r, session{Token: token}) // only logins at a provider are refused
 	http.Redirect(w, r, ownPath(r.PostFormValue("next")), http.StatusSeeOther)
 }
 
-func (c *Console) byToken(token string) (deed.Principal, bool) {
-	if token == "" {
+// byHash finds whose token has a SHA-256.
+func (c *Console) byHash(sum string) (deed.Principal, bool) {
+	if c.Bootstrap != "" && c.Local != nil && subtle.ConstantTimeCompare([]byte(sum), []byte(hashOf(c.Bootstrap))) == 1 {
+		return deed.Principal{Tenant: c.Local.Tenant, Actor: "console:local", Rights: everyRight()}, true
+	}
+	if c.Tokens == nil || sum == hashOf("") {
 		return deed.Principal{}, false
 	}
-	if c.Bootstrap != "" && c.Local != nil {
-		given, wanted := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(c.Bootstrap))
-		if subtle.ConstantTimeCompare(given[:], wanted[:]) == 1 {
-			return deed.Principal{Tenant: c.Local.Tenant, Actor: "console:local", Rights: everyRight()}, true
-		}
-	}
-	if c.Tokens == nil {
-		return deed.Principal{}, false
-	}
-	return c.Tokens(token)
+	return c.Tokens(sum)
 }
 
-func (c *Console) enter(w http.ResponseWriter, who deed.Principal, name string) {
-	http.SetCookie(w, c.cookie(c.cookieName(), c.sessions.begin(who, name), http.SameSiteStrictMode))
+// enter begins a session. One that this browser had ends: nobody is left logged
+// in behind somebody else's back.
+func (c *Console) enter(w http.ResponseWriter, r *http.Request, one session) error {
+	if before, err := r.Cookie(c.cookieName()); err == nil {
+		_ = c.sessions.finish(r.Context(), before.Value) // it ends by itself otherwise
+	}
+	value, err := c.sessions.begin(r.Context(), one)
+	if err == nil {
+		http.SetCookie(w, c.cookie(c.cookieName(), value, http.SameSiteStrictMode))
+	}
+	return err
 }
 
+// logout ends the session. Where the ledger does not take that, the browser
+// forgets it at least, and is told.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(c.cookieName()); err == nil {
-		c.sessions.finish(cookie.Value)
+	var err error
+	if cookie, none := r.Cookie(c.cookieName()); none == nil {
+		err = c.sessions.finish(r.Context(), cookie.Value)
 	}
 	gone := c.cookie(c.cookieName(), "", http.SameSiteStrictMode)
 	gone.MaxAge = -1
 	http.SetCookie(w, gone)
+	if err != nil {
+		c.plain(w, http.StatusServiceUnavailable, "This browser has forgotten the session. The ledger did not take its end: a copy of the cookie would be good for up to an hour.")
+		return
+	}
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 

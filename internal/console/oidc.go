@@ -5,8 +5,9 @@ package console
 import (
 	"context"
 	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -53,7 +54,6 @@ const (
 	// the provider.
 	loginFor         = 10 * time.Minute
 	providerPatience = 15 * time.Second
-	maxLogins        = 1000
 	loginCookie      = "deed_login"
 )
 
@@ -106,49 +106,39 @@ func (o *OIDC) context(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, providerPatience)
 }
 
-// pending is a login that is under way at the provider.
+// pending is a login that is under way at the provider. The browser keeps it, so
+// that any gateway can finish it, and so that nobody's beginning one costs the
+// ledger anything; a browser that changes it harms itself.
 type pending struct {
-	nonce    string
-	verifier string
-	next     string
-	begun    time.Time
+	State    string    `json:"state"`
+	Nonce    string    `json:"nonce"`
+	Verifier string    `json:"verifier"`
+	Next     string    `json:"next"`
+	Begun    time.Time `json:"begun"`
 }
 
-// logins are those under way, by their state. Each is used once.
-type logins struct {
-	clock deed.Clock
-	mu    sync.Mutex
-	open  map[string]pending
-}
+// longestNext keeps the cookie of a login short enough for every browser.
+const longestNext = 1024
 
-func newLogins(clock deed.Clock) *logins { return &logins{clock: clock, open: map[string]pending{}} }
-
-func (l *logins) begin(next string) (state string, p pending) {
-	now := l.clock.Now()
-	state, p = randomText(), pending{nonce: randomText(), verifier: oauth2.GenerateVerifier(), next: next, begun: now}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var oldest string
-	for name, one := range l.open {
-		if now.Sub(one.begun) > loginFor {
-			delete(l.open, name)
-		} else if oldest == "" || one.begun.Before(l.open[oldest].begun) {
-			oldest = name
-		}
+func newPending(next string, now time.Time) pending {
+	if len(next) > longestNext {
+		next = "/"
 	}
-	if len(l.open) >= maxLogins {
-		delete(l.open, oldest)
-	}
-	l.open[state] = p
-	return state, p
+	return pending{State: randomText(), Nonce: randomText(), Verifier: oauth2.GenerateVerifier(), Next: next, Begun: now}
 }
 
-func (l *logins) take(state string) (pending, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	p, ok := l.open[state]
-	delete(l.open, state)
-	return p, ok && l.clock.Now().Sub(p.begun) <= loginFor
+func (p pending) text() string {
+	doc, _ := json.Marshal(p)
+	return base64.RawURLEncoding.EncodeToString(doc)
+}
+
+func readPending(text string) (pending, bool) {
+	var p pending
+	doc, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || json.Unmarshal(doc, &p) != nil {
+		return pending{}, false
+	}
+	return p, p.State != "" && p.Nonce != "" && p.Verifier != ""
 }
 
 // beginOIDC answers POST /login/oidc: off to the provider. The cookie binds the
@@ -165,11 +155,11 @@ func (c *Console) beginOIDC(w http.ResponseWriter, r *http.Request) {
 		c.loginForm(w, r, http.StatusBadGateway, "The identity provider does not answer. Nobody was logged in.")
 		return
 	}
-	state, p := c.logins.begin(ownPath(r.PostFormValue("next")))
-	cookie := c.cookie(loginCookie, state, http.SameSiteLaxMode)
+	p := newPending(ownPath(r.PostFormValue("next")), c.Clock.Now())
+	cookie := c.cookie(c.hostBound(loginCookie), p.text(), http.SameSiteLaxMode)
 	cookie.MaxAge = int(loginFor / time.Second)
 	http.SetCookie(w, cookie)
-	where := config.AuthCodeURL(state, oidc.Nonce(p.nonce), oauth2.S256ChallengeOption(p.verifier))
+	where := config.AuthCodeURL(p.State, oidc.Nonce(p.Nonce), oauth2.S256ChallengeOption(p.Verifier))
 	// form-action covers where a form's answer leads to, so that a redirect
 	// would be held back; this page goes on by itself.
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -182,83 +172,104 @@ func (c *Console) finishOIDC(w http.ResponseWriter, r *http.Request) {
 		c.loginForm(w, r, http.StatusNotFound, "No identity provider is configured.")
 		return
 	}
-	state := r.FormValue("state")
-	cookie, err := r.Cookie(loginCookie)
-	if err != nil || subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(state)) != 1 {
+	var p pending
+	cookie, err := r.Cookie(c.hostBound(loginCookie))
+	ours := err == nil
+	if ours {
+		p, ours = readPending(cookie.Value)
+	}
+	if !ours || subtle.ConstantTimeCompare([]byte(p.State), []byte(r.FormValue("state"))) != 1 {
 		c.loginForm(w, r, http.StatusForbidden, "This login was not begun in this browser. Nobody was logged in.")
 		return
 	}
-	gone := c.cookie(loginCookie, "", http.SameSiteLaxMode)
+	gone := c.cookie(c.hostBound(loginCookie), "", http.SameSiteLaxMode)
 	gone.MaxAge = -1
 	http.SetCookie(w, gone)
-	p, ok := c.logins.take(state)
-	if !ok {
-		c.loginForm(w, r, http.StatusForbidden, "This login took too long or was used before. Nobody was logged in.")
+	if age := c.Clock.Now().Sub(p.Begun); age > loginFor || age < -loginFor {
+		c.loginForm(w, r, http.StatusForbidden, "This login took too long. Nobody was logged in.")
 		return
 	}
 	ctx, cancel := c.OIDC.context(r.Context())
 	defer cancel()
-	who, err := c.OIDC.exchange(ctx, r.FormValue("code"), p)
+	known, err := c.OIDC.exchange(ctx, r.FormValue("code"), p)
+	if err == nil {
+		_, err = c.OIDC.principal(known)
+	}
+	if err == nil {
+		err = c.enter(w, r, session{Identity: &known, State: hashOf(p.State)})
+	}
 	if err != nil {
 		c.loginForm(w, r, http.StatusForbidden, "You were not logged in: "+err.Error()+".")
 		return
 	}
-	c.enter(w, who, string(who.Actor))
 	// A redirect from here would still count as coming from the provider, and
 	// the strict cookie would stay away.
-	c.onward(w, p.next)
+	c.onward(w, ownPath(p.Next))
+}
+
+// identity is what a provider said of somebody who logged in, as far as it
+// decides anything here.
+type identity struct {
+	Issuer string   `json:"issuer"`
+	Client string   `json:"client"`
+	Actor  string   `json:"actor"`
+	Tenant string   `json:"tenant,omitempty"`
+	Roles  []string `json:"roles,omitempty"`
 }
 
 // exchange turns a code into who has logged in. Its errors are for the login
 // page and hold nothing that the provider said.
-func (o *OIDC) exchange(ctx context.Context, code string, p pending) (deed.Principal, error) {
+func (o *OIDC) exchange(ctx context.Context, code string, p pending) (identity, error) {
 	if code == "" {
-		return deed.Principal{}, errors.New("the identity provider refused")
+		return identity{}, errors.New("the identity provider refused")
 	}
 	provider, config, err := o.discover(ctx)
 	if err != nil {
-		return deed.Principal{}, errors.New("the identity provider does not answer")
+		return identity{}, errors.New("the identity provider does not answer")
 	}
-	token, err := config.Exchange(ctx, code, oauth2.VerifierOption(p.verifier))
+	token, err := config.Exchange(ctx, code, oauth2.VerifierOption(p.Verifier))
 	if err != nil {
-		return deed.Principal{}, errors.New("the identity provider did not accept the code")
+		return identity{}, errors.New("the identity provider did not accept the code")
 	}
 	raw, _ := token.Extra("id_token").(string)
 	id, err := provider.Verifier(&oidc.Config{ClientID: o.ClientID}).Verify(ctx, raw)
-	if err != nil || subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(p.nonce)) != 1 {
-		return deed.Principal{}, errors.New("the identity token is not valid")
+	if err != nil || subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(p.Nonce)) != 1 {
+		return identity{}, errors.New("the identity token is not valid")
 	}
 	claims := map[string]any{}
 	if err := id.Claims(&claims); err != nil {
-		return deed.Principal{}, errors.New("the identity token cannot be read")
+		return identity{}, errors.New("the identity token cannot be read")
 	}
-	return o.principal(claims)
+	return o.identity(claims), nil
 }
 
-func (o *OIDC) principal(claims map[string]any) (deed.Principal, error) {
-	claim := func(name, otherwise string) string {
+func (o *OIDC) identity(claims map[string]any) identity {
+	claim := func(name, otherwise string) any {
 		if name == "" {
 			name = otherwise
 		}
-		text, _ := claims[name].(string)
-		return text
+		return claims[name]
 	}
-	who := deed.Principal{Tenant: o.Tenant, Actor: deed.Actor(claim(o.ActorClaim, "sub"))}
+	actor, _ := claim(o.ActorClaim, "sub").(string)
+	tenant, _ := claim(o.TenantClaim, "").(string)
+	return identity{Issuer: o.Issuer, Client: o.ClientID, Actor: actor, Tenant: tenant, Roles: valuesOf(claim(o.RolesClaim, "groups"))}
+}
+
+// principal says who somebody is here, by the configuration as it is now.
+func (o *OIDC) principal(known identity) (deed.Principal, error) {
+	who := deed.Principal{Tenant: o.Tenant, Actor: deed.Actor(known.Actor), Rights: o.Rights(known.Roles)}
 	if who.Tenant == "" {
-		who.Tenant = deed.Tenant(claim(o.TenantClaim, ""))
+		who.Tenant = deed.Tenant(known.Tenant)
 	}
-	roles := o.RolesClaim
-	if roles == "" {
-		roles = "groups"
-	}
-	who.Rights = o.Rights(valuesOf(claims[roles]))
 	switch {
+	case known.Issuer != o.Issuer || known.Client != o.ClientID:
+		return who, errors.New("you logged in at another identity provider")
 	case who.Actor == "":
-		return who, fmt.Errorf("the identity token has no claim that names you")
+		return who, errors.New("the identity token has no claim that names you")
 	case who.Tenant == "":
-		return who, fmt.Errorf("the identity token has no claim that names your tenant")
+		return who, errors.New("the identity token has no claim that names your tenant")
 	case !who.May(deed.RightRead):
-		return who, fmt.Errorf("you have no role here; ask for one")
+		return who, errors.New("you have no role here; ask for one")
 	}
 	return who, nil
 }

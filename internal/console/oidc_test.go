@@ -182,6 +182,43 @@ func TestLoggingInAtAnIdentityProvider(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a login begun at one gateway ends at another, and its session is known to both", func(t *testing.T) {
+		there := r.beside(nil)
+		anna := &person{rig: r}
+		state := begin(t, anna)
+		anna.rig = there
+		w := anna.get("/login/callback?code=good-code&state=" + state)
+		want(t, w.Body.String(), `content="0;url=/approvals"`)
+		anna.cookies = w.Result().Cookies()
+		for _, anna.rig = range []*rig{r, there} {
+			want(t, anna.page("/approvals"), "anna@acme.example", "approver")
+		}
+	})
+	t.Run("a role that is taken away is gone at once, and so is a provider", func(t *testing.T) {
+		anna := &person{rig: r}
+		anna.cookies = anna.get("/login/callback?code=good-code&state=" + begin(t, anna)).Result().Cookies()
+		change := func(change func(*console.OIDC)) func(*console.Options) {
+			return func(o *console.Options) {
+				other := console.OIDC{
+					Issuer: o.OIDC.Issuer, ClientID: o.OIDC.ClientID, RedirectURL: o.OIDC.RedirectURL, Tenant: o.OIDC.Tenant, Rights: o.OIDC.Rights,
+				}
+				change(&other)
+				o.OIDC = &other
+			}
+		}
+		want(t, anna.page("/approvals"), "approver")
+		anna.rig = r.beside(change(func(o *console.OIDC) { o.Rights = func([]string) []deed.Right { return []deed.Right{deed.RightRead} } }))
+		want(t, anna.page("/approvals"), "viewer", "You may look and not decide")
+		for _, anna.rig = range []*rig{
+			r.beside(change(func(o *console.OIDC) { o.Rights = func([]string) []deed.Right { return nil } })),
+			r.beside(change(func(o *console.OIDC) { o.ClientID = "other" })),
+			r.beside(func(o *console.Options) { o.Tokens, o.OIDC = byHash, nil }),
+		} {
+			if w := anna.get("/approvals"); w.Code != http.StatusSeeOther {
+				t.Errorf("HTTP %d", w.Code)
+			}
+		}
+	})
 	t.Run("a code is used once", func(t *testing.T) {
 		who := &person{rig: r}
 		state := begin(t, who)

@@ -4,6 +4,8 @@ package console_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -146,7 +148,7 @@ func newRig(t testing.TB, change func(*console.Options)) *rig {
 	})
 	r.options = console.Options{
 		Runtime: r.rt, Probes: r.rt, Clock: r.clock, Tally: r.tally,
-		Tokens: func(token string) (deed.Principal, bool) { who, ok := people[token]; return who, ok },
+		Tokens: byHash, Sessions: r.ledger,
 		Budgets: func(ctx context.Context, who deed.Principal) ([]deed.BudgetStatus, error) {
 			return r.rt.Budgets(ctx, who, []deed.Budget{rules()[refund].Spend.Budget})
 		},
@@ -162,6 +164,31 @@ func newRig(t testing.TB, change func(*console.Options)) *rig {
 	}
 	t.Cleanup(r.console.Close)
 	return r
+}
+
+// beside is another gateway's console on the same ledger.
+func (r *rig) beside(change func(*console.Options)) *rig {
+	r.t.Helper()
+	next := *r
+	if change != nil {
+		change(&next.options)
+	}
+	var err error
+	if next.console, err = console.New(next.options); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(next.console.Close)
+	return &next
+}
+
+// byHash finds one of the people.
+func byHash(sum string) (deed.Principal, bool) {
+	for token, who := range people {
+		if is := sha256.Sum256([]byte(token)); hex.EncodeToString(is[:]) == sum {
+			return who, true
+		}
+	}
+	return deed.Principal{}, false
 }
 
 func amountOf(arguments []byte) (deed.Amount, error) {

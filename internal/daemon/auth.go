@@ -37,7 +37,11 @@ func tokensOf(list []policy.Token) tokens {
 
 func (t tokens) find(token string) (deed.Principal, bool) {
 	sum := sha256.Sum256([]byte(token))
-	who, known := t[hex.EncodeToString(sum[:])]
+	return t.byHash(hex.EncodeToString(sum[:]))
+}
+
+func (t tokens) byHash(sum string) (deed.Principal, bool) {
+	who, known := t[sum]
 	return who, known
 }
 
