@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -33,6 +32,8 @@ type Cluster struct {
 	Folder string
 	// Port is that of the socket and of 127.0.0.1.
 	Port int
+
+	guard *guard
 }
 
 // Memory is a folder in memory, if the system has one, for tests whose point
@@ -45,10 +46,18 @@ func Memory() string {
 	return os.TempDir()
 }
 
+// starts is how often a server is started whose port somebody else took first.
+const starts = 5
+
 // Start makes a cluster in a new folder below within and starts it, with
 // settings such as "max_wal_size=4GB". Its commits wait for what is below that
-// folder. Stop it.
+// folder. Stop it; a server that is not stopped ends with this process, however
+// that ends.
 func Start(within string, settings ...string) (*Cluster, error) {
+	return start(within, FreePort, settings)
+}
+
+func start(within string, port func() (int, error), settings []string) (*Cluster, error) {
 	c, err := reserve(within)
 	if err != nil {
 		return nil, err
@@ -58,7 +67,7 @@ func Start(within string, settings ...string) (*Cluster, error) {
 		err = c.configure(settings)
 	}
 	if err == nil {
-		err = c.Up()
+		err = c.first(port)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Stop())
@@ -66,43 +75,55 @@ func Start(within string, settings ...string) (*Cluster, error) {
 	return c, nil
 }
 
+// reserve makes a cluster's folder.
 func reserve(within string) (*Cluster, error) {
 	folder, err := os.MkdirTemp(within, "deed-pg-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for a cluster: %w", err)
 	}
 	c := &Cluster{Folder: folder}
-	if err := c.prepare(); err != nil {
+	err = os.Chmod(c.Folder, 0o755)
+	if uid, gid, other := owner(); err == nil && other {
+		err = os.Chown(c.Folder, uid, gid)
+	}
+	if err == nil {
+		c.guard, err = watch(folder)
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	return c, nil
 }
 
-func (c *Cluster) prepare() error {
-	if err := os.Chmod(c.Folder, 0o755); err != nil {
-		return err
-	}
-	if uid, gid, other := owner(); other {
-		if err := os.Chown(c.Folder, uid, gid); err != nil {
+// first starts a server that has no port yet.
+func (c *Cluster) first(port func() (int, error)) error {
+	for n := 1; ; n++ {
+		var err error
+		if c.Port, err = port(); err != nil {
+			return err
+		}
+		if err := c.set("port=" + strconv.Itoa(c.Port)); err != nil {
+			return err
+		}
+		err = c.Up()
+		if err == nil || n == starts || !strings.Contains(err.Error(), "Address already in use") {
 			return err
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	c.Port = listener.Addr().(*net.TCPAddr).Port
-	return listener.Close()
 }
 
-// configure adds settings, each over those before it.
+// configure adds what every server here has, and settings over it.
 func (c *Cluster) configure(settings []string) error {
-	lines := append([]string{
-		"unix_socket_directories='" + c.Folder + "'", "port=" + strconv.Itoa(c.Port), "listen_addresses='127.0.0.1'",
+	return c.set(append([]string{
+		"unix_socket_directories='" + c.Folder + "'", "listen_addresses='127.0.0.1'",
 		"max_connections=200", "fsync=on", "synchronous_commit=on",
 		// A primary that comes back as a replica needs what came before its end.
 		"wal_keep_size=1GB",
-	}, settings...)
+	}, settings...)...)
+}
+
+// set adds settings, each over those before it.
+func (c *Cluster) set(lines ...string) error {
 	file, err := os.OpenFile(filepath.Join(c.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -115,21 +136,27 @@ func (c *Cluster) data() string { return filepath.Join(c.Folder, "data") }
 
 // Up starts a server that is down, and waits until it accepts connections.
 func (c *Cluster) Up() error {
+	if err := c.forget(); err != nil {
+		return err
+	}
 	return c.command("pg_ctl", "-D", c.data(), "-l", filepath.Join(c.Folder, "log"), "-w", "-t", "120", "start")
 }
 
 // Down stops the server at once, without a shutdown checkpoint.
 func (c *Cluster) Down() error {
+	if _, running := c.postmaster(); !running {
+		return fmt.Errorf("the server in %s is not running; nothing was stopped", c.Folder)
+	}
 	return c.command("pg_ctl", "-D", c.data(), "-m", "immediate", "-w", "-t", "120", "stop")
 }
 
 // Stop ends the server, however it stands, and removes its folder.
 func (c *Cluster) Stop() error {
-	if _, err := os.Stat(filepath.Join(c.data(), "postmaster.pid")); err == nil {
-		// It may have been killed; then there is nothing to stop.
-		_ = c.Down()
+	var err error
+	if _, running := c.postmaster(); running {
+		err = c.Down()
 	}
-	return os.RemoveAll(c.Folder)
+	return errors.Join(err, os.RemoveAll(c.Folder), c.guard.end())
 }
 
 // command runs one of PostgreSQL's programs as the user that may.

@@ -31,6 +31,8 @@ const (
 // Cutter is a proxy in front of a cluster that ends connections in the middle
 // of a COMMIT.
 type Cutter struct {
+	// Port is where it listens on 127.0.0.1.
+	Port int
 	// Cuts counts the connections that were ended.
 	Cuts atomic.Int64
 
@@ -51,7 +53,10 @@ func (c *Cluster) NewCutter(decide func() Cut) (*Cutter, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Cutter{listener: listener, decide: decide, socket: filepath.Join(c.Folder, fmt.Sprintf(".s.PGSQL.%d", c.Port))}
+	p := &Cutter{
+		Port: listener.Addr().(*net.TCPAddr).Port, listener: listener, decide: decide,
+		socket: filepath.Join(c.Folder, fmt.Sprintf(".s.PGSQL.%d", c.Port)),
+	}
 	p.running.Go(p.accept)
 	return p, nil
 }
@@ -60,8 +65,7 @@ func (c *Cluster) NewCutter(decide func() Cut) (*Cutter, error) {
 // and makes clients send the text of their statements, by which a COMMIT is
 // recognised.
 func (p *Cutter) Parameters() []string {
-	port := p.listener.Addr().(*net.TCPAddr).Port
-	return []string{"host", "127.0.0.1", "port", strconv.Itoa(port), "sslmode", "disable", "default_query_exec_mode", "exec"}
+	return []string{"host", "127.0.0.1", "port", strconv.Itoa(p.Port), "sslmode", "disable", "default_query_exec_mode", "exec"}
 }
 
 // Stop ends the proxy and waits for its connections, which clients close.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +34,17 @@ func asOwner(cmd *exec.Cmd) {
 	if uid, gid, other := owner(); other {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	}
+}
+
+// ownSession keeps a command from signals that are sent to all of this one's
+// group.
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// serves reports whether a process runs and is the server of a folder, which is
+// an argument of its own.
+func serves(pid int, folder string) bool {
+	words, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	return err == nil && slices.Contains(strings.Split(string(words), "\x00"), folder) && runs(pid)
 }
 
 // killTree kills a process and its children, the process first so that it

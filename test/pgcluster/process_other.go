@@ -16,3 +16,8 @@ func asOwner(*exec.Cmd) {}
 func killTree(int) error {
 	return errors.New("the processes of a server cannot be told from others on this system; nothing was killed")
 }
+
+func ownSession(*exec.Cmd) {}
+
+// serves believes the file that names the process.
+func serves(int, string) bool { return true }

@@ -6,10 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,7 +25,7 @@ func (c *Cluster) Replica(within, name string) (*Cluster, error) {
 		err = r.configure([]string{"synchronous_standby_names=''"})
 	}
 	if err == nil {
-		err = r.Up()
+		err = r.first(FreePort)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Stop())
@@ -46,7 +43,7 @@ func (c *Cluster) Follow(primary *Cluster, name string) error {
 	err := c.command("pg_rewind", "-D", c.data(), "--source-server="+primary.source(name)+" dbname=postgres", "--write-recovery-conf")
 	if err == nil {
 		// The settings of the other came along.
-		err = c.configure([]string{"synchronous_standby_names=''"})
+		err = c.configure([]string{"synchronous_standby_names=''", "port=" + strconv.Itoa(c.Port)})
 	}
 	if err == nil {
 		err = c.Up()
@@ -100,20 +97,12 @@ func (c *Cluster) Promote() error {
 // Kill ends the server and all its processes with SIGKILL, as a machine that
 // loses its power does, but for the disk's cache.
 func (c *Cluster) Kill() error {
-	file := filepath.Join(c.data(), "postmaster.pid")
-	text, err := os.ReadFile(file)
-	if err != nil {
+	pid, running := c.postmaster()
+	if !running {
+		return fmt.Errorf("the server in %s is not running; nothing was killed", c.Folder)
+	}
+	if err := killTree(pid); err != nil {
 		return err
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	postmaster, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		return fmt.Errorf("reading the server's process number: %w", err)
-	}
-	if err := killTree(postmaster); err != nil {
-		return err
-	}
-	// Its number may go on as a zombie's, or be given to another process: what
-	// starts next must not take that for a server.
-	return os.Remove(file)
+	return c.forget()
 }
