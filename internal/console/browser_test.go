@@ -5,6 +5,8 @@ package console_test
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -35,6 +37,15 @@ type browser struct {
 // can show would go untested.
 func browse(t *testing.T, r *rig) *browser {
 	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return browseAt(t, r, listener)
+}
+
+func browseAt(t *testing.T, r *rig, listener net.Listener) *browser {
+	t.Helper()
 	program, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatal("chromium is not installed: apt-get install chromium")
@@ -43,9 +54,12 @@ func browse(t *testing.T, r *rig) *browser {
 		chromedp.ExecPath(program), chromedp.Headless, chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.DisableGPU,
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
+		// Nothing is asked of the world outside.
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
 	)
 	ctx, leave := chromedp.NewContext(allocator)
-	server := httptest.NewServer(r.console)
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: r.console}}
+	server.Start()
 	b := &browser{rig: r, ctx: ctx, url: server.URL}
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
@@ -68,7 +82,10 @@ func (b *browser) hear(event any) {
 	defer b.mu.Unlock()
 	switch event := event.(type) {
 	case *cdplog.EventEntryAdded:
-		if event.Entry.Level == "error" && !strings.Contains(event.Entry.Text, "Failed to load resource: the server responded") {
+		// What a page of somebody else fails to load is theirs.
+		missing := strings.HasPrefix(event.Entry.Text, "Failed to load resource")
+		answered := strings.Contains(event.Entry.Text, "the server responded")
+		if event.Entry.Level == "error" && !(missing && (answered || !strings.HasPrefix(event.Entry.URL, b.url))) {
 			b.said = append(b.said, event.Entry.Text)
 		}
 	case *runtime.EventExceptionThrown:

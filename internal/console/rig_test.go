@@ -10,21 +10,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/console"
-	"github.com/deed-run/deed/sqlite"
 	"github.com/deed-run/deed/storetest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
@@ -73,12 +67,12 @@ func rules() deed.FixedPolicy {
 	}
 }
 
-// rig is a Console over a real Runtime and a SQLite ledger. Its clock stands
-// still until it is moved.
+// rig is a Console over a real Runtime and ledger. Its clock stands still until it
+// is moved.
 type rig struct {
 	t       testing.TB
 	clock   *storetest.Clock
-	ledger  *sqlite.Ledger
+	ledger  ledger
 	store   *faulty
 	rt      *deed.Runtime
 	probe   *probe
@@ -126,17 +120,14 @@ func (hearing) Violated(context.Context, string)                             {}
 func newRig(t testing.TB, change func(*console.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: storetest.NewClock(noon), probe: &probe{verdict: deed.Verdict{Kind: deed.VerdictUndetermined, Strategy: "search"}}}
-	var err error
-	r.ledger, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{Clock: r.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.ledger = openLedger(t, r.clock)
 	t.Cleanup(func() {
 		if err := r.ledger.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	r.store, r.tally = &faulty{Store: r.ledger}, console.NewTally(r.clock)
+	var err error
 	r.rt, err = deed.New(deed.Options{Store: r.store, Clock: r.clock, Policy: rules(), Reconciler: r.probe, Observer: hearing{r.tally}, StrictAudit: true})
 	if err != nil {
 		t.Fatal(err)
