@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,8 +42,10 @@ func approver(n int) string { return fmt.Sprintf("person-%d", n%8) }
 // desk is a provider that counts, and a ledger with gateways in front of it.
 type desk struct {
 	*testing.T
-	fixture  *faultkit.Fixture
-	config   string
+	fixture *faultkit.Fixture
+	config  string
+	// place is where the ledger is.
+	place    string
 	gateways []*gateway
 }
 
@@ -71,6 +74,7 @@ func open(t *testing.T, ledger string, more object) *desk {
 		d.must(err)
 		place = cluster.URL(name)
 	}
+	d.place = place
 	config := object{
 		"ledger": place, "auth": object{"tokens": tokens()},
 		"defaults":  object{"lease": "3s", "timeout": "20s", "rate": "1000000/s", "repeat": "1000000/s"},
@@ -117,13 +121,34 @@ func (d *desk) must(err error) {
 // start adds a gateway.
 func (d *desk) start(binary string, env ...string) *gateway {
 	d.Helper()
-	g := &gateway{address: process.FreeAddress(d)}
-	command := exec.Command(binary, "serve", "--config", d.config, "--listen", g.address)
-	command.Env = append(os.Environ(), env...)
-	g.process = process.Start(d, command)
-	g.process.WaitListening(d, g.address)
+	g := d.tryToStart(binary, env...)
+	if g == nil {
+		d.Fatal("a gateway ended before it listened")
+	}
 	d.gateways = append(d.gateways, g)
 	return g
+}
+
+// tryToStart is start, of a gateway that may die before it listens; then it
+// returns nil.
+func (d *desk) tryToStart(binary string, env ...string) *gateway {
+	d.Helper()
+	command := exec.Command(binary, "serve", "--config", d.config, "--listen", "127.0.0.1:0")
+	command.Env = append(os.Environ(), env...)
+	g := &gateway{process: process.Start(d, command)}
+	for {
+		if _, rest, listens := strings.Cut(g.process.Output(), "listening on http://"); listens {
+			if address, _, whole := strings.Cut(rest, "\n"); whole {
+				g.address = address
+				return g
+			}
+		}
+		select {
+		case <-g.process.Exited():
+			return nil
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // as is a client of a gateway, which never repeats a request.

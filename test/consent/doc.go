@@ -5,5 +5,7 @@
 // SIGKILL, under many approvers and spenders at once, and with two gateways. What
 // counts is what the provider did. It has tests only. Start with desk_test.go.
 //
-// DEED_KILLS is how many kills each ledger gets (9; with DEED_CAMPAIGN=1, 500).
+// DEED_KILLS is how many approvals each ledger is to have caught by a kill, between
+// consent and receipt (100; with DEED_CAMPAIGN=1, 1,000). One SIGKILL catches up
+// to six; the log says how many processes died.
 package consent
