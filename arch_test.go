@@ -40,11 +40,14 @@ var allowed = map[string]map[string]string{
 		"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer",
 		"internal/canon": "strict JSON and exact editing of arguments", "mcpgate/internal/*": "its own parts",
 	},
-	"faultkit": {"faultkit/*": "its own parts; it runs the gateway's binary and never links it"},
+	"faultkit": {
+		"faultkit/*": "its own parts; it runs the gateway's binary and never links it", "internal/loopback": "the gateway wants a port",
+	},
 	"internal/bench": {
 		"": "measures the Runtime", "sqlite": "on the shipping ledger", "sqlite/*": "beside its floor",
 		"faultkit": "with the fixture provider", "faultkit/*": "with the fixture provider",
 		"postgres": "on the ledger for many machines", "test/pgcluster": "on a server that it starts itself",
+		"internal/loopback": "servers want ports",
 	},
 	"api": {"": "its words are those of the domain"},
 	"internal/server": {

@@ -160,12 +160,3 @@ func awaitPort(ctx context.Context, address string, died <-chan struct{}) error 
 		}
 	}
 }
-
-// freeAddress finds a port that nobody uses at this moment.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return l.Addr().String(), l.Close()
-}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // Options configure a run of the built-in suite.
@@ -129,7 +131,7 @@ func (o Options) play(ctx context.Context, s Scenario) Row {
 		played = s.play(ctx, st)
 	}
 	row := st.finish(ctx, s, played)
-	if err := errors.Join(st.stop(), st.fixture.Close()); err != nil && row.Verdict == Pass {
+	if err := errors.Join(st.stop(), st.clear()); err != nil && row.Verdict == Pass {
 		row.Verdict, row.Problems = Wrong, append(row.Problems, err.Error())
 	}
 	return row
@@ -155,14 +157,17 @@ func (o Options) stage(ctx context.Context, name string) (*stage, error) {
 		Binary: o.Binary, Config: filepath.Join(dir, "deed.yaml"), Upstream: upstreamName,
 		Door: o.Door, Version: o.Version, Env: o.Env, Stderr: o.Stderr,
 	}
+	st := &stage{fixture: fixture, op: "order-1042", key: "prove:" + name + ":order-1042"}
 	if o.Door == HTTP {
-		if g.Address, err = freeAddress(); err != nil {
-			return nil, errors.Join(err, fixture.Close())
+		if st.port, err = loopback.Reserve(); err != nil {
+			return nil, errors.Join(err, st.clear())
 		}
+		g.Address = st.port.Address()
 		c["listen"] = g.Address
 	}
+	st.gateway = g
 	if err := c.write(g.Config); err != nil {
-		return nil, errors.Join(err, fixture.Close())
+		return nil, errors.Join(err, st.clear())
 	}
-	return &stage{fixture: fixture, gateway: g, op: "order-1042", key: "prove:" + name + ":order-1042"}, nil
+	return st, nil
 }

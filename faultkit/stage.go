@@ -14,6 +14,7 @@ import (
 
 	"github.com/deed-run/deed/faultkit/caller"
 	"github.com/deed-run/deed/faultkit/provider"
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // stage is where one scenario plays: a provider, a gateway that may be killed and
@@ -21,6 +22,8 @@ import (
 type stage struct {
 	fixture *Fixture
 	gateway Gateway
+	// port is the gateway's over HTTP; nil over stdio.
+	port *loopback.Port
 	// op is the business id of the scenario's own operation, key its name.
 	op, key string
 
@@ -57,6 +60,14 @@ func (st *stage) stop() error {
 		return nil
 	}
 	return st.running.Close()
+}
+
+// clear ends what the gateway, which is gone, had needed.
+func (st *stage) clear() error {
+	if st.port == nil {
+		return st.fixture.Close()
+	}
+	return errors.Join(st.fixture.Close(), st.port.Close())
 }
 
 // call makes a call and notes the step; a step that matches no alternative of

@@ -16,17 +16,18 @@ import (
 	"time"
 
 	"github.com/deed-run/deed/connector/mail"
+	"github.com/deed-run/deed/internal/loopback"
 )
 
-// freePort is a port of the loopback interface that nobody listens at.
+// freePort is a port of the loopback interface that nobody else gets before t ends.
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := loopback.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
+	t.Cleanup(func() { _ = port.Close() })
+	return port.Number
 }
 
 // await polls until ok, or fails with what the last try said.

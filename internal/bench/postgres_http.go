@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // toolServer is an MCP server in this process that answers at once: what is
@@ -69,23 +71,24 @@ func (r *postgresRun) openFleet(ctx context.Context, database string, gateways i
 		return f, err
 	}
 	for range gateways {
-		address, err := freeAddress()
+		port, err := loopback.Reserve()
 		if err != nil {
 			return f, err
 		}
+		address := port.Address()
 		command := exec.Command(r.Program, "serve", "--config", config, "--listen", address)
 		var said bytes.Buffer
 		command.Stderr = &said
 		if err := command.Start(); err != nil {
-			return f, err
+			return f, errors.Join(err, port.Close())
 		}
 		f.urls = append(f.urls, "http://"+address+"/v1/tools/payments/charge/calls")
 		f.ends = append(f.ends, func() error {
 			_ = command.Process.Signal(os.Interrupt)
 			if err := command.Wait(); err != nil {
-				return fmt.Errorf("%s: %w: %s", command, err, said.Bytes())
+				return errors.Join(fmt.Errorf("%s: %w: %s", command, err, said.Bytes()), port.Close())
 			}
-			return nil
+			return port.Close()
 		})
 		if err := awaitHTTP(ctx, "http://"+address+"/readyz"); err != nil {
 			return f, fmt.Errorf("%w: %s", err, said.Bytes())

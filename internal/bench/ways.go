@@ -12,10 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/deed-run/deed/faultkit"
 	"github.com/deed-run/deed/faultkit/caller"
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // The ways to the same tool server.
@@ -104,11 +106,17 @@ func (r *run) openDeed(ctx context.Context, dir string) (way, error) {
 }
 
 func (r *run) openServe(ctx context.Context, dir string) (way, error) {
-	address, err := freeAddress()
+	port, err := loopback.Reserve()
 	if err != nil {
 		return way{}, err
 	}
-	return r.gateway(ctx, dir, faultkit.HTTP, address)
+	w, err := r.gateway(ctx, dir, faultkit.HTTP, port.Address())
+	if err != nil {
+		return way{}, errors.Join(err, port.Close())
+	}
+	end := w.close
+	w.close = func() error { return errors.Join(end(), port.Close()) }
+	return w, nil
 }
 
 func (r *run) gateway(ctx context.Context, dir string, door faultkit.Door, address string) (way, error) {
@@ -139,28 +147,25 @@ func gatewayConfig(ledger, address string, command []string) []byte {
 
 // openProxy starts npm's mcp-proxy, which serves a stdio server over HTTP.
 func (r *run) openProxy(ctx context.Context, dir string) (way, error) {
-	address, err := freeAddress()
+	port, err := loopback.Reserve()
 	if err != nil {
 		return way{}, err
 	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return way{}, err
-	}
-	command := append(append([]string{}, r.MCPProxy...), "--host", host, "--port", port, "--server", "stream", "--")
+	address := port.Address()
+	command := append(append([]string{}, r.MCPProxy...), "--host", "127.0.0.1", "--port", strconv.Itoa(port.Number), "--server", "stream", "--")
 	command = append(command, r.upstream(dir)...)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Stderr, cmd.Stdout = dir, io.Discard, io.Discard
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
-		return way{}, err
+		return way{}, errors.Join(err, port.Close())
 	}
 	stop := func() error {
 		_ = cmd.Process.Signal(os.Interrupt)
 		ended := time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() })
 		defer ended.Stop()
 		_ = cmd.Wait()
-		return nil
+		return port.Close()
 	}
 	if err := awaitPort(ctx, address); err != nil {
 		return way{}, errors.Join(err, stop())
@@ -170,14 +175,6 @@ func (r *run) openProxy(ctx context.Context, dir string) (way, error) {
 		return way{}, errors.Join(err, stop())
 	}
 	return way{session: s, close: func() error { return errors.Join(s.Close(), stop()) }}, nil
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("finding a free port: %w", err)
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // awaitPort tries to connect until something listens.

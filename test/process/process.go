@@ -7,12 +7,13 @@ package process
 
 import (
 	"bytes"
-	"fmt"
 	"net"
 	"os/exec"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // startLimit is how long a program may take until it listens. Node.js needs
@@ -95,18 +96,20 @@ func (p *Process) WaitListening(tb testing.TB, address string) {
 }
 
 // FreeAddress returns a loopback address on which nothing listens, for programs
-// that cannot report a port they chose themselves.
+// that cannot report a port they chose themselves. Nobody else gets it before tb
+// ends, also while the program is down.
 func FreeAddress(tb testing.TB) string {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := loopback.Reserve()
 	if err != nil {
-		tb.Fatalf("find a free port: %v", err)
+		tb.Fatal(err)
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		tb.Fatal(fmt.Errorf("give the port of %s back: %w", address, err))
-	}
-	return address
+	tb.Cleanup(func() {
+		if err := port.Close(); err != nil {
+			tb.Errorf("give the port of %s back: %v", port.Address(), err)
+		}
+	})
+	return port.Address()
 }
 
 // output is a buffer that a program's streams and the test share.

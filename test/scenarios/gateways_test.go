@@ -15,6 +15,7 @@ import (
 
 	"github.com/deed-run/deed/faultkit"
 	"github.com/deed-run/deed/faultkit/caller"
+	"github.com/deed-run/deed/test/process"
 )
 
 // gateways are the running processes on one ledger. As a session they take the
@@ -116,7 +117,7 @@ func (w *world) numbered(n int) faultkit.Gateway {
 		return g
 	}
 	if len(w.addresses) < n {
-		w.addresses = append(w.addresses, freeAddress(w.T))
+		w.addresses = append(w.addresses, process.FreeAddress(w.T))
 	}
 	g.Address = w.addresses[n-1]
 	g.Config = filepath.Join(filepath.Dir(g.Config), fmt.Sprintf("replica-%d.yaml", n))

@@ -4,12 +4,9 @@ package scenarios_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 
 	"github.com/deed-run/deed/faultkit"
 	"github.com/deed-run/deed/faultkit/provider"
+	"github.com/deed-run/deed/test/process"
 )
 
 // setup is what a story wants of the gateway; the zero value is a gateway whose
@@ -106,7 +104,7 @@ func prepare(t *testing.T, p place, s setup) *world {
 		w.gateway.Binary = built.skewed
 	}
 	if !d.stdio() {
-		w.gateway.Address = freeAddress(t)
+		w.gateway.Address = process.FreeAddress(t)
 		config["listen"] = w.gateway.Address
 	}
 	w.config = config
@@ -163,24 +161,4 @@ func (w *world) must(err error) {
 	if err != nil {
 		w.Fatal(err)
 	}
-}
-
-var nextPort atomic.Int32
-
-// freeAddress finds a port below those that the system gives to connections, so
-// that nobody takes it while the gateway is down.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for range 2000 {
-		port := 18000 + (os.Getpid()*37+int(nextPort.Add(1)))%12000
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			continue
-		}
-		address := listener.Addr().String()
-		_ = listener.Close()
-		return address
-	}
-	t.Fatal("no free port")
-	return ""
 }
