@@ -30,6 +30,9 @@ var allowed = map[string]map[string]string{
 	"telemetry": {"": "an Observer of the domain"},
 	"reconcile": {"": "Reconcilers of the domain", "outcome": "classifies what look-ups are answered"},
 	"outcome":   {"": "its verdicts are words of the domain"},
+	"postgres/internal/pgtest": {
+		"test/pgcluster": "tests the driver on servers of its own",
+	},
 	"connector": {
 		"": "its answers are outcomes of the domain", "outcome": "classifies what providers answer", "internal/canon": "strict JSON and pointers into it",
 	},

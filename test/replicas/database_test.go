@@ -152,7 +152,6 @@ func TestAGatewayOnAReplicaOfTheDatabaseAnswersAndWritesNothing(t *testing.T) {
 	replica, err := server.Replica(pgcluster.Memory(), "second")
 	f.must(err)
 	t.Cleanup(func() { f.must(replica.Stop()) })
-	f.must(watch(replica.Folder))
 	f.must(server.AwaitSync(t.Context(), "second"))
 	f.place = replica.URL(f.database)
 	f.withProxy(1, nil)

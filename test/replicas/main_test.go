@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(installed.WithDeed(func(path string) int {
 		program = path
 		var err error
-		if cluster, err = newCluster(); err != nil {
+		if cluster, err = pgcluster.Start(pgcluster.Memory()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

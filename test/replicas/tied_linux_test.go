@@ -11,7 +11,3 @@ import (
 func diesWithUs(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
-
-// ownSession keeps a command from signals that are sent to all of this one's
-// group.
-func ownSession(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -7,5 +7,3 @@ package replicas_test
 import "os/exec"
 
 func diesWithUs(*exec.Cmd) {}
-
-func ownSession(*exec.Cmd) {}

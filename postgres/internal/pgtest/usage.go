@@ -17,7 +17,7 @@ const tick = 10 * time.Millisecond
 // ProcessTime is the processor time that the server has used: unlike a rate
 // it means something on a busy machine.
 func (c *Cluster) ProcessTime() (time.Duration, error) {
-	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	text, err := os.ReadFile(filepath.Join(c.Folder, "data", "postmaster.pid"))
 	if err != nil {
 		return 0, err
 	}
