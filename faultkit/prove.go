@@ -129,15 +129,20 @@ func (o ProveOptions) run(ctx context.Context, c config, upstream, tool string, 
 		Binary: o.Binary, Config: filepath.Join(dir, "deed.yaml"), Upstream: upstream, Env: o.Env, Dir: o.Dir, Stderr: o.Stderr,
 	}
 	before, err := o.count(ctx)
-	err = errors.Join(err, edited.write(b.gateway.Config))
+	if err == nil {
+		err = edited.write(b.gateway.Config)
+	}
 	if err == nil {
 		err = b.start(ctx)
 	}
 	if err == nil {
 		err = errors.Join(check.play(ctx, b), b.stop())
 	}
-	after, other := o.count(ctx)
-	if err = errors.Join(err, other); err != nil {
+	after := Unknown
+	if err == nil {
+		after, err = o.count(ctx)
+	}
+	if err != nil {
 		row.Decisions, row.Problems = b.steps, append(b.wrong, err.Error())
 		return row
 	}
@@ -228,6 +233,10 @@ func (o ProveOptions) count(ctx context.Context) (int, error) {
 		return Unknown, nil
 	}
 	out, err := exec.CommandContext(ctx, o.CountCommand[0], o.CountCommand[1:]...).Output()
+	var exited *exec.ExitError
+	if errors.As(err, &exited) && len(exited.Stderr) > 0 {
+		return Unknown, fmt.Errorf("count effects: %s: %w: %s", o.CountCommand[0], err, bytes.TrimSpace(exited.Stderr))
+	}
 	if err != nil {
 		return Unknown, fmt.Errorf("count effects: %s: %w", o.CountCommand[0], err)
 	}

@@ -55,12 +55,18 @@ func TestTheChecksOfAForeignToolFindPlantedBugs(t *testing.T) {
 }
 
 func TestACommandCanCountTheEffects(t *testing.T) {
-	o := ownTool(t, "none")
-	o.Only, o.Count, o.CountCommand = []string{"conflict"}, nil, []string{"echo", "many"}
-	report, err := faultkit.ProveTool(t.Context(), o)
-	must(t, err)
-	if report.Rows[0].Verdict != faultkit.Broken || !strings.Contains(report.Rows[0].Problems[0], "printed no number") {
-		t.Errorf("got %+v", report.Rows[0])
+	for want, command := range map[string][]string{
+		"printed no number":                  {"echo", "many"},
+		"exit status 3: there is no counter": {"sh", "-c", "echo there is no counter >&2; exit 3"},
+	} {
+		o := ownTool(t, "none")
+		o.Only, o.Count, o.CountCommand = []string{"conflict"}, nil, command
+		report, err := faultkit.ProveTool(t.Context(), o)
+		must(t, err)
+		row := report.Rows[0]
+		if row.Verdict != faultkit.Broken || len(row.Problems) != 1 || !strings.Contains(row.Problems[0], want) {
+			t.Errorf("%q: got %+v", command, row)
+		}
 	}
 }
 

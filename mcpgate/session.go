@@ -79,7 +79,7 @@ func (s *Session) forward(ctx context.Context, m Message, h http.Header, out Out
 		if r.Delivery == Answered && edit != nil && r.Message.Result != nil {
 			r = r.withResult(edit(r.Message.Result))
 		}
-		_ = out.End(r.orError(m))
+		_ = out.End(r.forClient(m, out))
 	}
 	s.Link.Send(patience(ctx, out), x)
 }
@@ -116,15 +116,32 @@ func (r Reply) withResult(result json.RawMessage) Reply {
 	return r
 }
 
-// orError gives the client of a request that got no answer one.
-func (r Reply) orError(m Message) Reply {
-	if r.Delivery != Answered && m.IsRequest() {
-		text := fmt.Sprintf("%s: no answer from the upstream: %v; it may have been received and is not sent again", m.Method, r.Err)
-		if r.Delivery == Unsent {
-			text = fmt.Sprintf("%s: not sent to the upstream: %v", m.Method, r.Err)
-		}
-		r.Message = ErrorMessage(m.ID, codeInternal, text)
+// forClient is what out is told: a client on HTTP gets an answer that is no JSON-RPC as it is, with its status; one on lines an error.
+func (r Reply) forClient(m Message, out Outlet) Reply {
+	if _, lines := out.(stdioOutlet); !lines && r.Delivery == Answered {
+		return r
 	}
+	return r.orError(m)
+}
+
+// orError gives the client of a request that got no answer, or one that is no JSON-RPC, an error.
+func (r Reply) orError(m Message) Reply {
+	if !m.IsRequest() || r.Message.Raw != nil {
+		return r
+	}
+	text := ""
+	switch r.Delivery {
+	case Unsent:
+		text = fmt.Sprintf("%s: not sent to the upstream: %v", m.Method, r.Err)
+	case Sent:
+		text = fmt.Sprintf("%s: no answer from the upstream: %v; it may have been received and is not sent again", m.Method, r.Err)
+	case Answered:
+		text = fmt.Sprintf("%s: the upstream refused it: %v; it is not sent again", m.Method, r.Err)
+		if said := plain(string(r.Body), 140); said != "" {
+			text += "; the upstream said: " + said
+		}
+	}
+	r.Message = ErrorMessage(m.ID, codeInternal, text)
 	return r
 }
 
@@ -138,7 +155,7 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 	case admission.Forward:
 		x := exchange(admission.Message, h, out)
 		x.Done = func(r Reply) {
-			_ = out.End(r.orError(m))
+			_ = out.End(r.forClient(m, out))
 			if admission.Done != nil {
 				admission.Done(r)
 			}

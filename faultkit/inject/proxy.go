@@ -5,8 +5,10 @@ package inject
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,6 +17,7 @@ import (
 
 // Proxy is an HTTP hop that loses, cuts, doubles and delays POSTs. It never
 // repeats a request unless told to, follows no redirect and decompresses nothing.
+// A server that it cannot connect to is answered for with 502 and the reason.
 type Proxy struct {
 	// Target is the URL behind the proxy. A request for / goes to exactly this
 	// URL; any other path is joined to it.
@@ -70,6 +73,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-twin }()
 	}
 	res, err := p.send(r.Context(), r, body)
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		// Nothing was sent: whoever set the proxy up named a server that is not there.
+		http.Error(w, fmt.Sprintf("the server behind the proxy cannot be reached: %v", dial), http.StatusBadGateway)
+		return
+	}
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

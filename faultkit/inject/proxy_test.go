@@ -4,6 +4,7 @@ package inject_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -90,5 +91,18 @@ func TestTheProxyStrikesPlainPostsToo(t *testing.T) {
 	}
 	if n := effects(t, dir); n != 1 {
 		t.Errorf("%d effects, want 1", n)
+	}
+}
+
+func TestTheProxyAnswersForAServerThatIsNotThere(t *testing.T) {
+	front := httptest.NewServer(&inject.Proxy{Target: parse(t, "http://127.0.0.1:1")})
+	t.Cleanup(front.Close)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Post(front.URL, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`))
+	must(t, err)
+	said, err := io.ReadAll(res.Body)
+	must(t, errors.Join(err, res.Body.Close()))
+	if res.StatusCode != http.StatusBadGateway || !strings.Contains(string(said), "cannot be reached") {
+		t.Errorf("got %d %q", res.StatusCode, said)
 	}
 }
