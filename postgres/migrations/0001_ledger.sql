@@ -65,7 +65,10 @@ CREATE TABLE deed_operations (
   CHECK (version > 0)
 ) WITH (toast_tuple_target = 8160); -- rows of usual size are not compressed
 
-CREATE INDEX deed_operations_fingerprint ON deed_operations (tenant, tool, fingerprint, standing, id);
+-- The fingerprint comes first: while the table is empty, the planner takes any
+-- index that has tenant before id for as good as the primary key, and a plan
+-- that it makes then is kept.
+CREATE INDEX deed_operations_fingerprint ON deed_operations (fingerprint, tool, tenant, standing, id);
 CREATE INDEX deed_operations_matter ON deed_operations (tenant, tool, matter, standing, id) WHERE matter <> '';
 CREATE INDEX deed_operations_begun ON deed_operations (tenant, tool, matter, begun_at) WHERE begun_at IS NOT NULL;
 CREATE INDEX deed_operations_unresolved ON deed_operations (tenant, tool, fingerprint_rules) WHERE unresolved;
