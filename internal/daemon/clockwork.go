@@ -31,7 +31,7 @@ func (w *clockwork) start(c *Core) error {
 		}
 		w.lookups = worker
 	}
-	w.keeper = startKeeper(c.Runtime, c.Clock, c.log, c.ledgerIsNewer)
+	w.keeper = startKeeper(c.Runtime, c.Clock, c.log, c.ledgerIsNewer, c.fence)
 	w.runner = startRunner(c)
 	return nil
 }

@@ -74,6 +74,7 @@ type Core struct {
 	approved chan struct{}
 	tally    *console.Tally
 	notices  *notices
+	fence    *fenced
 	// looks are what Open began and does not wait for.
 	looks sync.WaitGroup
 }
@@ -105,6 +106,11 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	c.Policy = connected{c.Policy, c}
 	if o.Transport != "" {
 		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
+	}
+	c.fence = &fenced{Policy: c.Policy, ledger: ledger}
+	c.Policy = c.fence
+	if _, err := c.fence.look(ctx); err != nil {
+		o.Log("whether a fence stands could not be read: " + err.Error())
 	}
 	if err := c.wire(ctx, o); err != nil {
 		return nil, errors.Join(err, ledger.Close())

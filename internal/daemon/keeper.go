@@ -17,9 +17,9 @@ const (
 	trimEvery    = time.Hour
 )
 
-// keeper writes what time has done to operations that nobody asks about, and
-// removes what retention no longer wants. Both run at once and then at their
-// pace, until stop.
+// keeper writes what time has done to operations that nobody asks about,
+// removes what retention no longer wants, and looks whether a fence was set. All
+// run at once and then at their pace, until stop.
 type keeper struct {
 	work    sync.WaitGroup
 	end     context.CancelFunc
@@ -29,11 +29,12 @@ type keeper struct {
 	newer func()
 }
 
-func startKeeper(rt *deed.Runtime, clock deed.Clock, problem func(string), newer func()) *keeper {
+func startKeeper(rt *deed.Runtime, clock deed.Clock, problem func(string), newer func(), fence *fenced) *keeper {
 	ctx, end := context.WithCancel(context.Background())
 	k := &keeper{end: end, clock: clock, problem: problem, newer: newer}
 	k.every(ctx, recoverEvery, "recovery", rt.Recover)
 	k.every(ctx, trimEvery, "retention", rt.Trim)
+	k.every(ctx, FenceEvery, "fence", fence.look)
 	return k
 }
 
