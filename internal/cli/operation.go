@@ -21,6 +21,7 @@ type shown struct {
 	Attempt         int              `json:"attempt"`
 	Observed        deed.OutcomeKind `json:"observed_outcome,omitempty"`
 	Receipt         *deed.Receipt    `json:"receipt,omitempty"`
+	Doubt           *doubt           `json:"doubt,omitempty"`
 	Arguments       json.RawMessage  `json:"arguments,omitempty"`
 	Result          json.RawMessage  `json:"result,omitempty"`
 	Next            []step           `json:"next,omitempty"`
@@ -31,6 +32,7 @@ func show(op *deed.Operation, now time.Time) shown {
 	s := shown{
 		Operation: op, EffectiveStatus: op.EffectiveStatus(now), IdempotencyKey: keyText(op.Key),
 		Identity: op.Key.Family, Provenance: op.Key.Provenance, Attempt: op.AttemptNumber(), Receipt: op.Receipt(),
+		Doubt: doubtOf(op, now),
 	}
 	if current := op.Current(); current != nil {
 		s.Observed = current.Outcome

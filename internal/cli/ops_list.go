@@ -137,6 +137,7 @@ func (a *app) listOperations(ctx context.Context, at place, l listing) (err erro
 	if err != nil {
 		return err
 	}
+	page.Operations = withSent(ctx, d.Get, page.Operations, now)
 	if a.json {
 		shownList := make([]shown, 0, len(page.Operations))
 		for _, op := range page.Operations {
@@ -157,22 +158,21 @@ func (a *app) listOperations(ctx context.Context, at place, l listing) (err erro
 }
 
 // operationTable has a row for each operation, and of uncertain ones how long
-// they have been so and what the latest look-up said.
+// they have been so, what was sent and when, and what the latest look-up said.
 func operationTable(list []*deed.Operation, now time.Time) []string {
 	doubts := slices.ContainsFunc(list, func(op *deed.Operation) bool { return !doubtSince(op, now).IsZero() })
 	head := []string{"OPERATION", "STATUS", "TOOL", "TENANT", "ACTOR", "BEGUN"}
 	if doubts {
-		head = append(head, "UNCERTAIN FOR", "LOOKED UP")
+		head = append(head, "UNCERTAIN FOR", "SENT", "LOOKED UP")
 	}
 	rows := [][]string{append(head, "MATTER", "KEY")}
 	for _, op := range list {
 		row := []string{string(op.ID), standing(op, now), string(op.Tool), string(op.Tenant), string(op.Actor), when(op.CreatedAt, now)}
 		if doubts {
-			since := "-"
-			if t := doubtSince(op, now); !t.IsZero() {
-				since = short(max(0, now.Sub(t)))
+			row = append(row, "-", "-", "-")
+			if d := doubtOf(op, now); d != nil {
+				row = append(row[:len(row)-3], short(max(0, now.Sub(d.Since))), d.text(now), d.LookedUp.text(now))
 			}
-			row = append(row, since, latestLookUp(op, now))
 		}
 		rows = append(rows, append(row, orDash(string(op.Matter)), orDash(keyText(op.Key))))
 	}
@@ -191,18 +191,4 @@ func doubtSince(op *deed.Operation, now time.Time) time.Time {
 		return op.InputExpiresAt
 	}
 	return op.SettledAt
-}
-
-// latestLookUp says what the provider was last asked, in a few words.
-func latestLookUp(op *deed.Operation, now time.Time) string {
-	current := op.Current()
-	if current == nil || current.Probing == nil || current.Probing.LastAt.IsZero() {
-		return "-"
-	}
-	p := current.Probing
-	text := string(p.Last) + " " + age(p.LastAt, now)
-	if !p.GaveUpAt.IsZero() {
-		text += ", given up"
-	}
-	return text
 }
