@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // BouncerVariable names the program of PgBouncer where it is not that of
@@ -32,6 +34,7 @@ type Bouncer struct {
 
 	command *exec.Cmd
 	ended   chan struct{}
+	claim   *loopback.Port
 }
 
 // Bouncer starts a PgBouncer; a cluster has one at a time. Stop it before the
@@ -46,12 +49,20 @@ func (c *Cluster) Bouncer() (*Bouncer, error) {
 }
 
 func (c *Cluster) bouncer() (*Bouncer, error) {
-	folder := filepath.Join(c.Folder, "bouncer")
-	port, err := FreePort()
-	if err == nil {
-		err = c.bouncerFolder(folder, port)
-	}
+	port, err := loopback.Reserve()
 	if err != nil {
+		return nil, err
+	}
+	b, err := c.bouncerAt(port)
+	if err != nil {
+		return nil, errors.Join(err, port.Close())
+	}
+	return b, nil
+}
+
+func (c *Cluster) bouncerAt(port *loopback.Port) (*Bouncer, error) {
+	folder := filepath.Join(c.Folder, "bouncer")
+	if err := c.bouncerFolder(folder, port.Number); err != nil {
 		return nil, err
 	}
 	log, err := os.Create(filepath.Join(folder, "log"))
@@ -63,7 +74,7 @@ func (c *Cluster) bouncer() (*Bouncer, error) {
 	if program == "" {
 		program = debianBouncer
 	}
-	b := &Bouncer{Port: port, command: exec.Command(program, filepath.Join(folder, "pgbouncer.ini")), ended: make(chan struct{})}
+	b := &Bouncer{Port: port.Number, claim: port, command: exec.Command(program, filepath.Join(folder, "pgbouncer.ini")), ended: make(chan struct{})}
 	asOwner(b.command)
 	b.command.Dir = c.Folder
 	b.command.Stdout, b.command.Stderr = log, log
@@ -75,7 +86,7 @@ func (c *Cluster) bouncer() (*Bouncer, error) {
 		close(b.ended)
 	}()
 	if err := b.listens(log.Name()); err != nil {
-		return nil, errors.Join(err, b.Stop())
+		return nil, errors.Join(err, b.end())
 	}
 	return b, nil
 }
@@ -137,7 +148,9 @@ func (b *Bouncer) URL(database string) string {
 }
 
 // Stop ends it at once.
-func (b *Bouncer) Stop() error {
+func (b *Bouncer) Stop() error { return errors.Join(b.end(), b.claim.Close()) }
+
+func (b *Bouncer) end() error {
 	err := b.command.Process.Kill()
 	<-b.ended
 	if errors.Is(err, os.ErrProcessDone) {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // BinariesVariable names the folder of PostgreSQL's programs where it is not
@@ -33,7 +35,8 @@ type Cluster struct {
 	// Port is that of the socket and of 127.0.0.1.
 	Port int
 
-	guard *guard
+	guard  *guard
+	claims []*loopback.Port
 }
 
 // Memory is a folder in memory, if the system has one, for tests whose point
@@ -54,9 +57,10 @@ const starts = 5
 // folder. Stop it; a server that is not stopped ends with this process, however
 // that ends.
 func Start(within string, settings ...string) (*Cluster, error) {
-	return start(within, FreePort, settings)
+	return start(within, nil, settings)
 }
 
+// start asks port for ports, or where that is nil reserves them.
 func start(within string, port func() (int, error), settings []string) (*Cluster, error) {
 	c, err := reserve(within)
 	if err != nil {
@@ -97,6 +101,9 @@ func reserve(within string) (*Cluster, error) {
 
 // first starts a server that has no port yet.
 func (c *Cluster) first(port func() (int, error)) error {
+	if port == nil {
+		port = c.claim
+	}
 	for n := 1; ; n++ {
 		var err error
 		if c.Port, err = port(); err != nil {
@@ -110,6 +117,16 @@ func (c *Cluster) first(port func() (int, error)) error {
 			return err
 		}
 	}
+}
+
+// claim reserves a port until the cluster is stopped, also while it is down.
+func (c *Cluster) claim() (int, error) {
+	port, err := loopback.Reserve()
+	if err != nil {
+		return 0, err
+	}
+	c.claims = append(c.claims, port)
+	return port.Number, nil
 }
 
 // configure adds what every server here has, and settings over it.
@@ -156,7 +173,11 @@ func (c *Cluster) Stop() error {
 	if _, running := c.postmaster(); running {
 		err = c.Down()
 	}
-	return errors.Join(err, os.RemoveAll(c.Folder), c.guard.end())
+	err = errors.Join(err, os.RemoveAll(c.Folder), c.guard.end())
+	for _, port := range c.claims {
+		err = errors.Join(err, port.Close())
+	}
+	return err
 }
 
 // command runs one of PostgreSQL's programs as the user that may.

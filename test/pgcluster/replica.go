@@ -25,7 +25,7 @@ func (c *Cluster) Replica(within, name string) (*Cluster, error) {
 		err = r.configure([]string{"synchronous_standby_names=''"})
 	}
 	if err == nil {
-		err = r.first(FreePort)
+		err = r.first(nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Stop())

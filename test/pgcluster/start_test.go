@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/deed-run/deed/internal/loopback"
 	"github.com/deed-run/deed/test/pgcluster"
 )
 
@@ -42,12 +43,17 @@ func TestAPortThatSomebodyElseTookFirstIsNoFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
+	free, err := loopback.Reserve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free.Close()
 	tries := 0
 	cluster := started(t, func() (int, error) {
 		if tries++; tries < 3 {
 			return other.Addr().(*net.TCPAddr).Port, nil
 		}
-		return pgcluster.FreePort()
+		return free.Number, nil
 	})
 	if tries < 3 {
 		t.Errorf("it took %d ports", tries)
@@ -61,7 +67,7 @@ func TestAPortThatSomebodyElseTookFirstIsNoFailure(t *testing.T) {
 
 // What a killed server leaves names a process that may be another's by now.
 func TestWhatAKilledServerLeftNeitherHindersNorPassesForAServer(t *testing.T) {
-	cluster := started(t, pgcluster.FreePort)
+	cluster := started(t, nil)
 	if err := cluster.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +154,7 @@ func TestAServerEndsWithTheProcessThatStartedIt(t *testing.T) {
 }
 
 func TestAPoolerAnswersForItsCluster(t *testing.T) {
-	cluster := started(t, pgcluster.FreePort)
+	cluster := started(t, nil)
 	pooler, err := cluster.Bouncer()
 	if err != nil {
 		t.Fatal(err)
