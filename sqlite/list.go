@@ -136,7 +136,7 @@ func storedStatus(status deed.Status, and string) condition {
 	switch status {
 	case deed.StatusCommitted:
 	case deed.StatusExecuting:
-		text += ` AND o.standing = 0 AND o.status IN ('executing', 'awaiting_input', 'uncertain')`
+		text += ` AND o.standing = 0 AND (o.status = 'executing' OR o.status = 'awaiting_input' OR o.status = 'uncertain')`
 	default:
 		text += ` AND o.status NOT IN ('committed', 'executing')`
 	}

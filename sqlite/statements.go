@@ -124,7 +124,7 @@ var statementTexts = [statementCount]string{
 	stmtLightByID: `SELECT ` + lightColumns + ` FROM operations o WHERE o.tenant=? AND o.id=?`,
 	stmtOtherRules: `SELECT fingerprint_rules FROM operations INDEXED BY operations_unresolved
 		WHERE tenant=? AND tool=? AND fingerprint_rules>? AND standing = 0
-		AND status IN ('executing', 'awaiting_input', 'uncertain') ORDER BY fingerprint_rules LIMIT 1`,
+		AND (status = 'executing' OR status = 'awaiting_input' OR status = 'uncertain') ORDER BY fingerprint_rules LIMIT 1`,
 	stmtSetting: `SELECT value FROM settings WHERE name=?`,
 	stmtVersion: `SELECT version FROM operations WHERE tenant=? AND id=?`,
 

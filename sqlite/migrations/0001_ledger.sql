@@ -77,15 +77,20 @@ CREATE TABLE operations (
   -- the number of its status: twins are found by it.
   standing          INTEGER NOT NULL,
 
-  CHECK (status IN ('awaiting_approval', 'authorized', 'executing', 'awaiting_input',
-                    'committed', 'failed', 'uncertain', 'denied', 'cancelled', 'expired')),
+  -- SQLite makes a table of every list after IN that is longer than two, anew
+  -- for each row that is checked: these conditions are spelled out instead.
+  CHECK (status = 'executing' OR status = 'committed' OR status = 'failed' OR status = 'uncertain'
+      OR status = 'awaiting_approval' OR status = 'authorized' OR status = 'awaiting_input'
+      OR status = 'denied' OR status = 'cancelled' OR status = 'expired'),
   CHECK ((status = 'executing') = (lease_expires_at IS NOT NULL)),
   CHECK ((status = 'awaiting_input') = (input_expires_at IS NOT NULL)),
   CHECK (retryable = 0 OR status = 'failed'),
   CHECK (status <> 'committed' OR receipts > 0),
-  CHECK (status NOT IN ('executing', 'awaiting_input', 'uncertain') OR begun_at IS NOT NULL),
-  CHECK (status IN ('awaiting_approval', 'authorized', 'executing', 'awaiting_input') OR settled_at IS NOT NULL),
+  CHECK (begun_at IS NOT NULL OR status <> 'executing' AND status <> 'awaiting_input' AND status <> 'uncertain'),
+  CHECK (settled_at IS NOT NULL OR status = 'executing' OR status = 'awaiting_approval'
+      OR status = 'authorized' OR status = 'awaiting_input'),
   CHECK (standing = CASE
+    WHEN status = 'executing' THEN 0
     WHEN status = 'committed' THEN (delivered_at IS NOT NULL) * 1
     WHEN status = 'failed' THEN 2
     WHEN status = 'denied' THEN 3
@@ -105,7 +110,7 @@ CREATE INDEX operations_begun ON operations (tenant, matter, tool, begun_at)
 CREATE INDEX operations_status ON operations (tenant, status, id)
   WHERE status NOT IN ('committed', 'executing');
 CREATE INDEX operations_unresolved ON operations (tenant, tool, fingerprint_rules)
-  WHERE standing = 0 AND status IN ('executing', 'awaiting_input', 'uncertain');
+  WHERE standing = 0 AND (status = 'executing' OR status = 'awaiting_input' OR status = 'uncertain');
 CREATE INDEX operations_lapses ON operations (lapses_at) WHERE lapses_at IS NOT NULL;
 CREATE INDEX operations_retention ON operations (retain_until) WHERE kept = 1;
 
