@@ -3,6 +3,7 @@
 package deed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,10 @@ import (
 // sent and for the edited ones. With a quorum the new one waits for the others.
 //
 // It needs the right to approve and names the digest that the person looked
-// at; see [Runtime.Approve] for its errors. Tools whose calls are marked for
-// look-ups cannot be edited: their bytes are made from the caller's.
+// at; see [Runtime.Approve] for its errors. The marks by which look-ups find an
+// operation belong to one: those of the old one are taken out of the edited
+// arguments where they stand, and the new one is given its own. Calls whose marks
+// cannot be taken out again, see [Planting.Strip], are refused.
 func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id OperationID, digest Digest, arguments []byte, reason string) (*Operation, error) {
 	ctx, cancel := context.WithTimeout(ctx, storePatience)
 	defer cancel()
@@ -60,8 +63,10 @@ func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id Operati
 
 // edit is what an edited operation is made of.
 type edit struct {
-	rt          *Runtime
-	rule        Rule
+	rt   *Runtime
+	rule Rule
+	// planter marks the edited arguments, which have no marks yet.
+	planter     *planter
 	arguments   []byte
 	fingerprint Fingerprint
 	matter      Matter
@@ -75,18 +80,23 @@ func (rt *Runtime) edit(ctx context.Context, who Principal, op *Operation, argum
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case ruled.hash != op.RulesHash || ruled.rules != op.FingerprintRules:
+	if ruled.hash != op.RulesHash || ruled.rules != op.FingerprintRules {
 		return nil, &RefusedError{Operation: op, Event: EventSuperseded, Hint: fmt.Sprintf("this process has other rules for %s than it was proposed under: edit it where they are in force, or deny it", op.Tool)}
-	case rule.Planting != nil:
-		return nil, &RefusedError{Operation: op, Event: EventSuperseded, Hint: fmt.Sprintf("calls of %s carry marks that belong to one operation, and cannot be edited: deny it and say in the reason what to change", op.Tool)}
+	}
+	planter, err := rt.planterFor(ctx, op.Tenant, rule)
+	if err != nil {
+		return nil, err
+	}
+	bare, arguments, err := planter.strip(op, arguments)
+	if err != nil {
+		return nil, err
 	}
 	if rule.Deny != nil {
 		if text := rule.Deny(arguments, Principal{Tenant: op.Tenant, Actor: op.Actor, Rights: who.Rights}); text != "" {
 			return nil, fmt.Errorf("%s was not edited: %w: policy refuses the edited call: %s", op.ID, ErrForbidden, text)
 		}
 	}
-	effect, err := effectOf(op, arguments, ruled.program)
+	effect, err := effectOf(op, bare, arguments, ruled.program)
 	if err != nil {
 		return nil, fmt.Errorf("%s was not edited: %w: %w", op.ID, ErrArguments, err)
 	}
@@ -95,7 +105,7 @@ func (rt *Runtime) edit(ctx context.Context, who Principal, op *Operation, argum
 		return nil, fmt.Errorf("%s was not edited: %w: %w", op.ID, ErrArguments, err)
 	}
 	return &edit{
-		rt: rt, rule: rule, arguments: append([]byte(nil), arguments...), fingerprint: Fingerprint(fingerprint),
+		rt: rt, rule: rule, planter: planter, arguments: append([]byte(nil), arguments...), fingerprint: Fingerprint(fingerprint),
 		matter: matterOf(rule.Matter, arguments, ruled.program.Fact),
 	}, nil
 }
@@ -103,13 +113,39 @@ func (rt *Runtime) edit(ctx context.Context, who Principal, op *Operation, argum
 // keyArgument is the name under which tools take a key of their own.
 const keyArgument = "idempotency_key"
 
-// effectOf leaves out of the arguments what was left out of the operation's
-// fingerprint beside its rules: the tool's own key.
-func effectOf(op *Operation, arguments []byte, program *canon.Program) ([]byte, error) {
-	if f, err := program.Fingerprint(string(op.Tool), op.Arguments); err == nil && Fingerprint(f) == op.Fingerprint {
+// strip takes the marks of an operation out of its snapshot and out of the
+// arguments that a person made of that. It returns both as a caller would send
+// them.
+func (p *planter) strip(op *Operation, edited []byte) (bare, arguments []byte, err error) {
+	if p == nil || p.rule.Planting == nil {
+		return op.Arguments, edited, nil
+	}
+	if p.rule.Planting.Strip == nil {
+		return nil, nil, &RefusedError{Operation: op, Event: EventSuperseded, Hint: fmt.Sprintf("calls of %s carry marks that belong to one operation and cannot be taken out again, so that they cannot be edited: deny it and say in the reason what to change", op.Tool)}
+	}
+	marks := p.marks(op.ID, p.providerKey(op.ID, op.Attempts))
+	if bare, err = p.rule.Planting.Strip(op.Arguments, marks); err == nil {
+		arguments, err = p.rule.Planting.Strip(edited, marks)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s was not edited: %w: %w", op.ID, ErrArguments, err)
+	}
+	for _, mark := range []string{marks.Marker, marks.ClientID, marks.ProviderKey} {
+		if mark != "" && bytes.Contains(arguments, []byte(mark)) {
+			return nil, nil, fmt.Errorf("%s was not edited: %w: they hold its mark %s in another place: leave it where it was, or out", op.ID, ErrArguments, mark)
+		}
+	}
+	return bare, arguments, nil
+}
+
+// effectOf leaves out of the edited arguments what was left out of the
+// operation's fingerprint beside its rules: the tool's own key. bare are the
+// operation's own arguments without marks.
+func effectOf(op *Operation, bare, arguments []byte, program *canon.Program) ([]byte, error) {
+	if f, err := program.Fingerprint(string(op.Tool), bare); err == nil && Fingerprint(f) == op.Fingerprint {
 		return arguments, nil
 	}
-	rest, _, _, err := canon.Without(op.Arguments, keyArgument)
+	rest, _, _, err := canon.Without(bare, keyArgument)
 	if err != nil {
 		return nil, err
 	}
@@ -122,14 +158,19 @@ func effectOf(op *Operation, arguments []byte, program *canon.Program) ([]byte, 
 
 // replace supersedes op by the edited operation with the consent in it.
 func (e *edit) replace(op *Operation, w word, change *Change) (*Operation, error) {
+	id := newOperationID(w.at, e.rt.random)
+	arguments, err := e.planter.plant(e.arguments, id, e.planter.providerKey(id, nil))
+	if err != nil {
+		return nil, fmt.Errorf("%s was not edited: %w: %w", op.ID, ErrArguments, err)
+	}
 	draft := &Operation{
-		ID: newOperationID(w.at, e.rt.random), Tenant: op.Tenant, Actor: op.Actor,
+		ID: id, Tenant: op.Tenant, Actor: op.Actor,
 		Key: Key{
 			Actor: op.Key.Actor, Family: op.Key.Family, Text: "edit:" + newNonce(e.rt.random), Generation: 1, Provenance: ProvenanceNone,
 		},
 		Tool: op.Tool, Effect: op.Effect, Fingerprint: e.fingerprint, FingerprintRules: op.FingerprintRules, Matter: e.matter,
 		UpstreamIdentity: op.UpstreamIdentity, Definition: op.Definition, RulesHash: op.RulesHash, PolicyRevision: op.PolicyRevision,
-		Arguments: e.arguments, PayloadDigest: payloadDigest(op.Tool, e.arguments), Meta: op.Meta, Supersedes: op.ID,
+		Arguments: arguments, PayloadDigest: payloadDigest(op.Tool, arguments), Meta: op.Meta, Supersedes: op.ID,
 		CreatedAt: w.at, ProposedAt: w.at, ExpiresAt: op.ExpiresAt, DispatchBy: w.at.Add(e.rule.MaxAge),
 	}
 	if !op.ExpiresAt.IsZero() && op.ExpiresAt.Before(draft.DispatchBy) {
@@ -161,5 +202,8 @@ func (e *edit) replace(op *Operation, w word, change *Change) (*Operation, error
 	}
 	change.Put = []*Operation{gone, next}
 	change.Events = append(change.Events, told, asked, given)
+	if e.rule.Planting != nil {
+		change.Bind = append(change.Bind, Binding{markerKey(e.planter.marks(id, "").Marker), id})
+	}
 	return next, nil
 }

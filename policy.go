@@ -147,6 +147,10 @@ type Amount int64
 type Planting struct {
 	// Plant returns the arguments with the marks in them. It is pure.
 	Plant func(arguments []byte, marks Marks) ([]byte, error)
+	// Strip takes out of arguments what Plant wrote there with the same marks, and
+	// leaves what is not there alone; nil where that cannot be told. It is pure.
+	// People edit only calls that can be stripped.
+	Strip func(planted []byte, marks Marks) ([]byte, error)
 	// ClientID makes the identity of the created resource from 32 bytes that
 	// are the operation's own, in the provider's alphabet; nil plants none.
 	ClientID func(own [32]byte) string

@@ -209,7 +209,7 @@ func (t Tool) planting() *deed.Planting {
 	if !t.plants() {
 		return nil
 	}
-	p := &deed.Planting{Plant: t.plant}
+	p := &deed.Planting{Plant: t.plant, Strip: t.strip}
 	if t.ClientID != nil {
 		p.ClientID = t.ClientID.shape.mint
 	}

@@ -129,7 +129,7 @@ func (a *Account) messageID(marker string) string {
 func (a *Account) Planting(tool string) *deed.Planting {
 	for _, d := range a.definitions() {
 		if d.Name == tool && !d.Annotations.ReadOnly {
-			return &deed.Planting{Plant: plant}
+			return &deed.Planting{Plant: plant, Strip: strip}
 		}
 	}
 	return nil
@@ -152,4 +152,18 @@ func plant(arguments []byte, marks deed.Marks) ([]byte, error) {
 	}
 	rest := bytes.TrimLeft(arguments, " \t\r\n")[1:]
 	return append(member, rest...), nil
+}
+
+// strip takes the member out again that plant put first, where it still is.
+func strip(planted []byte, marks deed.Marks) ([]byte, error) {
+	first := regexp.MustCompile(`^\s*\{\s*"` + markerMember + `"\s*:\s*"` + regexp.QuoteMeta(marks.Marker) + `"\s*(,\s*|(\}\s*$))`)
+	found := first.FindSubmatchIndex(planted)
+	if found == nil {
+		return planted, nil
+	}
+	rest := found[1]
+	if found[4] >= 0 {
+		rest = found[4] // it was the only member
+	}
+	return append([]byte("{"), planted[rest:]...), nil
 }
