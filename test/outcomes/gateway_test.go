@@ -201,3 +201,15 @@ func (q *quiet) String() string {
 	defer q.mu.Unlock()
 	return q.buffer.String()
 }
+
+// rewrite changes a text of the configuration, for the next start.
+func (g *gateway) rewrite(from, to string) {
+	g.Helper()
+	text, err := os.ReadFile(g.Config)
+	g.must(err)
+	changed := bytes.ReplaceAll(text, []byte(from), []byte(to))
+	if bytes.Equal(text, changed) {
+		g.Fatalf("the configuration does not say %q", from)
+	}
+	g.must(os.WriteFile(g.Config, changed, 0o600))
+}
