@@ -51,9 +51,9 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	add("run", a.demoCommand(), a.mcpCommand(), a.serveCommand(), a.initCommand(), a.uninitCommand())
-	add("operate", a.opsCommand(), a.toolsCommand(), a.providersCommand(), a.connectorCommand(), a.budgetsCommand(), a.statusCommand(), a.statsCommand(), a.loginCommand())
+	add("operate", a.opsCommand(), a.toolsCommand(), a.providersCommand(), a.connectorCommand(), a.budgetsCommand(), a.statusCommand(), a.statsCommand(), a.ledgerCommand(), a.loginCommand())
 	add("check", a.doctorCommand(), a.configCommand(), a.proveCommand(), a.benchCommand(), a.hashCommand(), a.versionCommand())
-	root.AddCommand(a.fixtureCommand(), exitCodesTopic(), ledgerTopic())
+	root.AddCommand(a.fixtureCommand(), exitCodesTopic())
 	return root
 }
 
@@ -95,8 +95,9 @@ func exitCodesTopic() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: "Exit codes of every command:\n\n" + exitHelp}
 }
 
-func ledgerTopic() *cobra.Command {
-	return &cobra.Command{Use: "ledger", Short: "Where the ledger is", Long: `The ledger is one SQLite file, readable by its owner only, that any number of
+func (a *app) ledgerCommand() *cobra.Command {
+	c := group("ledger", "Where the ledger is, and what to do after it lost rows", a.fenceCommand())
+	c.Long = `The ledger is one SQLite file, readable by its owner only, that any number of
 deed processes on one machine may share; or a PostgreSQL database for gateways
 on many machines. It is found in this order:
 
@@ -106,5 +107,6 @@ on many machines. It is found in this order:
   $XDG_STATE_HOME/deed/ledger.db when that variable is set (not on Windows)
   ~/.local/state/deed/ledger.db, on macOS ~/Library/Application
   Support/deed/ledger.db, on Windows %LocalAppData%\deed\ledger.db
-`}
+`
+	return c
 }

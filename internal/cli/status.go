@@ -28,6 +28,8 @@ type summary struct {
 	Oldest  *shown `json:"oldest_uncertain,omitempty"`
 	// Newer: a newer version wrote the ledger, so this one only reads it.
 	Newer bool `json:"written_by_newer,omitempty"`
+	// Fence stands, or is absent.
+	Fence *daemon.Fence `json:"fence,omitempty"`
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -60,6 +62,13 @@ func (a *app) statusCommand() *cobra.Command {
 			s.Ledger, s.Bytes = path.String(), ledgerBytes(string(path))
 			// A ledger that cannot be written just now was still read above.
 			s.Newer, _ = daemon.WrittenByNewer(ctx, core.Ledger)
+			fence, err := core.Fence(ctx)
+			if err != nil {
+				return err
+			}
+			if fence.Stands() {
+				s.Fence = fence
+			}
 			if a.json {
 				return a.printJSON(s)
 			}
@@ -154,6 +163,9 @@ func summaryLines(s summary, now time.Time, at place) []string {
 	lines := table(rows)
 	if s.Newer {
 		lines = append(lines, "", "read only: "+daemon.Newer)
+	}
+	if s.Fence != nil {
+		lines = append(lines, "", fenceLine(s.Fence, now), "next: "+at.command("ops list --status awaiting_approval"))
 	}
 	if s.Oldest != nil {
 		lines = append(lines, "", fmt.Sprintf("oldest uncertain: %s, %s, begun %s", s.Oldest.ID, plain(string(s.Oldest.Tool)), when(s.Oldest.CreatedAt, now)),
