@@ -306,3 +306,36 @@ func idsOf(operations []*deed.Operation) []deed.OperationID {
 	}
 	return ids
 }
+
+func TestOnePersonUnderTwoNamesIsOnePerson(t *testing.T) {
+	for _, test := range []struct {
+		asked, first, second deed.Actor
+		refused              deed.ConsentProblem
+	}{
+		{"agent", "alice", "operator:alice", deed.ConsentRepeated},
+		{"agent", "operator:alice", "alice", deed.ConsentRepeated},
+		{"agent", "console:local", "operator:alice", deed.ConsentRepeated},
+		{"agent", "operator:alice", "console:local", deed.ConsentRepeated},
+		{"agent", "operator:alice", "operator:bob", ""},
+		{"agent", "alice", "operator:bob", ""},
+		{"agent", "alice", "console:local", ""},
+		{"alice", "bob", "operator:alice", deed.ConsentOwn},
+		{"operator:alice", "bob", "alice", deed.ConsentOwn},
+	} {
+		t.Run(string(test.first+" then "+test.second+" of "+test.asked), func(t *testing.T) {
+			b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
+			call := refund("12")
+			call.Principal.Actor = test.asked
+			op := b.do(call).Operation
+			b.approve(person(test.first), op)
+			_, err := b.rt.Approve(context.Background(), person(test.second), op.ID, consentTo(op))
+			if test.refused == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			b.refusedConsent(err, test.refused, "")
+		})
+	}
+}

@@ -144,9 +144,9 @@ func (w word) judge(op *Operation) *ConsentError {
 		return nil
 	}
 	switch {
-	case w.approver == op.Actor && !op.Approval.Self:
+	case samePerson(w.approver, op.Actor) && !op.Approval.Self:
 		return because(ConsentOwn, "%s asked for it, and nobody approves their own request; another person has to", w.approver)
-	case slices.ContainsFunc(op.Approval.Votes, func(v Vote) bool { return v.Approver == w.approver }):
+	case slices.ContainsFunc(op.Approval.Votes, func(v Vote) bool { return samePerson(v.Approver, w.approver) }):
 		no.By, no.At = op.Approval.Approvers, op.Approval.Votes[len(op.Approval.Votes)-1].At
 		return because(ConsentRepeated, "%s has consented already; %d of %d have, another person is missing", w.approver, len(op.Approval.Votes), op.Approval.Quorum)
 	case w.consumer != "" && w.consumer != op.ID:
@@ -154,6 +154,20 @@ func (w word) judge(op *Operation) *ConsentError {
 		return because(ConsentSpent, "%s; nothing was changed", spentFor(w.id, w.consumer, w.known))
 	}
 	return nil
+}
+
+// consoleOwner is who shows the token that a process without authentication
+// prints: whoever started it, under no name of an operating system.
+const consoleOwner Actor = "console:local"
+
+// samePerson reports whether two names may be those of one person: equal but for
+// the mark of somebody who works on the ledger itself, or both of whoever sits at
+// this machine. Two people whom it takes for one need a third; one whom it took for
+// two would agree with themselves.
+func samePerson(a, b Actor) bool {
+	userA, atLedgerA := strings.CutPrefix(string(a), ByOperator)
+	userB, atLedgerB := strings.CutPrefix(string(b), ByOperator)
+	return userA == userB || a == consoleOwner && atLedgerB || b == consoleOwner && atLedgerA
 }
 
 // spentFor names the consumer of a consent to those who may know it.
