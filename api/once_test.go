@@ -136,7 +136,7 @@ func TestProblemsAreErrorsOfTheirKind(t *testing.T) {
 	} {
 		err := &api.ProblemError{Problem: c.problem}
 		for _, k := range kinds {
-			if errors.Is(err, k) != (k == c.want) {
+			if errors.Is(err, k) != errors.Is(c.want, k) {
 				t.Errorf("%+v is %v: %v", c.problem, k, errors.Is(err, k))
 			}
 		}

@@ -41,7 +41,7 @@ func Example() {
 	}
 	handler := gate.Middleware(charges)
 	for range 2 {
-		r := httptest.NewRequest("POST", "/orders/7/charge", strings.NewReader(""))
+		r := httptest.NewRequest(http.MethodPost, "/orders/7/charge", strings.NewReader(""))
 		r.Header.Set("Idempotency-Key", "order-7:charge:first")
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)

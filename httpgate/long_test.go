@@ -198,7 +198,7 @@ func TestOfALongAnswerTheDigestAndTheReceiptAreKept(t *testing.T) {
 
 // post begins a request whose answer the test reads itself.
 func (r *rig) post(path, body, key string) (*http.Response, error) {
-	req, err := http.NewRequest("POST", r.url+path, strings.NewReader(body))
+	req, err := http.NewRequest(http.MethodPost, r.url+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

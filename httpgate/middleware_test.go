@@ -58,7 +58,7 @@ func TestAHandlerThatEndsBadlyIsUncertain(t *testing.T) {
 		"panics":                 func(http.ResponseWriter, *http.Request) { panic("boom") },
 		"aborts":                 func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"panics amid its answer": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("half")); panic("boom") },
-		"answers 500":            func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"answers 500":            func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 		"answers 302":            func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) },
 		"answers less than it says": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "9")
@@ -83,7 +83,7 @@ func TestACallerThatLeavesDoesNotEndTheHandler(t *testing.T) {
 		close(entered)
 		<-leave
 		if r.Context().Err() != nil {
-			w.WriteHeader(500)
+			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
 		_, _ = io.WriteString(w, "done")
@@ -92,7 +92,7 @@ func TestACallerThatLeavesDoesNotEndTheHandler(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
-		req, _ := http.NewRequestWithContext(ctx, "POST", r.url+"/do/it", strings.NewReader(order1))
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/do/it", strings.NewReader(order1))
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Idempotency-Key", key)
 		_, err := r.client.Do(req)

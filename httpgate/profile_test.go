@@ -195,7 +195,7 @@ func TestKeysAreStringsOfRFC8941OrBare(t *testing.T) {
 			handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "done") })
 			r := build(t, setup{routes: []httpgate.Route{{Method: "POST", Pattern: "/do/*"}}, handler: handler})
 			r.send("POST", "/do/it", order1, "Idempotency-Key", key).wants(t, 200)
-			req, err := http.NewRequest("POST", r.url+"/do/it", strings.NewReader(order1))
+			req, err := http.NewRequest(http.MethodPost, r.url+"/do/it", strings.NewReader(order1))
 			must(t, err)
 			req.Header["Idempotency-Key"], req.Header["Content-Type"] = c.lines, []string{"application/json"}
 			resp, err := r.client.Do(req)

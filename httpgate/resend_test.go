@@ -243,7 +243,7 @@ func TestNothingLeavesAfterSendBy(t *testing.T) {
 	for _, protocol := range []string{"h1", "h2"} {
 		t.Run(protocol, func(t *testing.T) {
 			var asked atomic.Int64
-			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); w.WriteHeader(204) }))
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); w.WriteHeader(http.StatusNoContent) }))
 			s.EnableHTTP2 = protocol == "h2"
 			s.StartTLS()
 			defer s.Close()

@@ -75,7 +75,7 @@ func (l *httpLink) headers(req *http.Request, from http.Header, m Message) {
 
 // nameOf is the value of Mcp-Name.
 func nameOf(m Message) string {
-	member := ""
+	var member string
 	switch m.Method {
 	case "tools/call", "prompts/get":
 		member = "name"

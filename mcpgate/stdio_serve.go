@@ -91,7 +91,7 @@ func idOf(head []byte) json.RawMessage {
 	case key == "":
 		return nil
 	case key[0] == '"':
-		return json.RawMessage(rawjson.Quote(key[1:]))
+		return rawjson.Quote(key[1:])
 	default:
 		return json.RawMessage(key)
 	}

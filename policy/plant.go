@@ -34,8 +34,8 @@ func editAt(doc []byte, start int, rest, whole string, by change) ([]byte, error
 	name, below, deeper := strings.Cut(rest[1:], "/")
 	name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 	below = "/" + below
-	from, to, end, found := 0, 0, 0, false
-	empty := false
+	var from, to, end int
+	var found, empty bool
 	switch doc[start] {
 	case '{':
 		from, to, end, empty, found = member(doc, start, name)

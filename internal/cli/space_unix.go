@@ -12,5 +12,5 @@ func freeBytes(folder string) (int64, error) {
 	if err := unix.Statfs(folder, &s); err != nil {
 		return 0, err
 	}
-	return int64(s.Bavail) * int64(s.Bsize), nil
+	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:unconvert // both are of other types elsewhere
 }

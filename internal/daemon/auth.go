@@ -84,7 +84,7 @@ func keysOf(key, address, file string) (oidc.KeySet, error) {
 	}
 	var set jose.JSONWebKeySet
 	if err := json.Unmarshal(doc, &set); err != nil || len(set.Keys) == 0 {
-		return nil, &ConfigError{fmt.Errorf("%s.jwks: %s holds no JWK set (RFC 7517): %v; nothing was started", key, file, err)}
+		return nil, &ConfigError{fmt.Errorf("%s.jwks: %s holds no JWK set (RFC 7517): %w; nothing was started", key, file, err)}
 	}
 	fixed := &oidc.StaticKeySet{}
 	for _, known := range set.Keys {

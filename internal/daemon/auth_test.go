@@ -38,7 +38,7 @@ func TestBearerTokens(t *testing.T) {
 		{"two headers", []string{"Bearer s3cret", "Bearer s3cret"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := httptest.NewRequest("POST", "/mcp/x", nil)
+			r := httptest.NewRequest(http.MethodPost, "/mcp/x", nil)
 			for _, h := range c.headers {
 				r.Header.Add("Authorization", h)
 			}

@@ -108,7 +108,7 @@ func TestWhatNobodyHereSendsHoldsUpNothing(t *testing.T) {
 		}
 	}()
 	id := charge(t, d, agentToken).Operation.ID
-	path := "/v1/operations/" + string(id)
+	path := "/v1/operations/" + id
 	approve(t, d, path)
 	committed(t, d, path)
 }
@@ -152,7 +152,7 @@ func TestAGatewayThatAsksForNoConsentLeavesWhatWasApprovedAlone(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	path := "/v1/operations/" + string(id)
+	path := "/v1/operations/" + id
 	approve(t, second, path)
 	other := "/v1/operations/" + ask(t, second, http.MethodPost, "/v1/tools/shop/pay.refund/calls", `{"arguments":{"order_id":"order-1","amount":5}}`).Operation.ID
 	approve(t, second, other)
