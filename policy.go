@@ -64,7 +64,7 @@ type KeyRule struct {
 	Before [][]string
 }
 
-// Scope says who shares a key: everybody of the tenant or one actor.
+// KeyScope says who shares a key: everybody of the tenant or one actor.
 type KeyScope string
 
 const (
