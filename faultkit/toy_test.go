@@ -217,7 +217,7 @@ func answer(op *toyOperation, decision, reason string, result json.RawMessage) j
 
 // forward sends the call once, on a fresh connection when the last one died.
 func (t *toy) forward(tool string, args json.RawMessage) (caller.Result, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	t.calling.Lock()
 	if t.session != nil {

@@ -125,7 +125,7 @@ func TestAnAnswerThatTakesLongIsFetchedLater(t *testing.T) {
 	first := make(chan got, 1)
 	go func() { g, _ := r.try("POST", "/do/it", order1, "Idempotency-Key", key); first <- g }()
 	<-entered
-	patient(t, clock, first, 51*time.Second).wants(t, 409, "Deed-Decision", "in_progress", "Retry-After", "25")
+	patient(t, clock, first, 50*time.Second).wants(t, 409, "Deed-Decision", "in_progress", "Retry-After", "25")
 	close(leave)
 	<-ledger.settled
 	r.send("POST", "/do/it", order1, "Idempotency-Key", key).wants(t, 200, "Idempotent-Replayed", "true")
@@ -147,7 +147,7 @@ func TestASilentHandlerIsUncertainAndItsLateProofStillCounts(t *testing.T) {
 	first := make(chan got, 1)
 	go func() { g, _ := r.try("POST", "/do/it", order1, "Idempotency-Key", key); first <- g }()
 	<-entered
-	patient(t, clock, first, 21*time.Second).wants(t, 409, "Deed-Status", "uncertain")
+	patient(t, clock, first, 20*time.Second).wants(t, 409, "Deed-Status", "uncertain")
 	<-ledger.settled
 	close(leave)
 	if late := <-ledger.settled; late.Effective != deed.StatusCommitted {
@@ -160,12 +160,12 @@ func TestASilentHandlerIsUncertainAndItsLateProofStillCounts(t *testing.T) {
 }
 
 // patient moves a clock until there is an answer.
-func patient(t *testing.T, clock *storetest.Clock, answers <-chan got, step time.Duration) got {
+func patient(t *testing.T, clock *storetest.Clock, answers <-chan got, limit time.Duration) got {
 	t.Helper()
-	for clock.Waiting() < 3 { // silence, the hard end, the caller's patience
+	for clock.WaitingFor(limit) == 0 {
 		runtime.Gosched()
 	}
-	clock.Advance(step)
+	clock.Advance(limit)
 	return <-answers
 }
 

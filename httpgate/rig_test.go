@@ -105,7 +105,7 @@ func build(t *testing.T, s setup) *rig {
 	t.Cleanup(func() {
 		r.client.CloseIdleConnections()
 		front.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := r.gate.Close(ctx); err != nil {
 			t.Error(err)

@@ -90,7 +90,7 @@ func (c *lineClient) next() string {
 			c.t.Fatal("the gateway closed its output")
 		}
 		return line
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		c.t.Fatal("no line came")
 	}
 	return ""

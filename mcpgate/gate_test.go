@@ -75,7 +75,7 @@ func build(t *testing.T, clock deed.Clock, policy deed.Policy, edit func(*mcpgat
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := gate.Close(ctx); err != nil {
 			t.Error(err)

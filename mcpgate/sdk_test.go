@@ -105,7 +105,7 @@ func gateway(t *testing.T, kind string, upstream mcpgate.Upstream, guard mcpgate
 // story is what a client sees of a server, as JSON by step.
 func story(t *testing.T, transport mcp.Transport, era string) map[string]string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	progress := make(chan float64, 10)
 	client := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, &mcp.ClientOptions{
@@ -143,7 +143,7 @@ func story(t *testing.T, transport mcp.Transport, era string) map[string]string 
 		select {
 		case v := <-progress:
 			note(fmt.Sprint("progress ", i), v, nil)
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("progress is missing")
 		}
 	}
@@ -186,7 +186,7 @@ func TestTheSDKIsGuardedInBothEras(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, client on %s, server on %s", era, down, up), func(t *testing.T) {
 					upstream, _ := sdkUpstream(t, up, era)
 					transport := gateway(t, down, upstream, build(t, nil, hints(nil), nil).gate)
-					ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+					ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 					defer cancel()
 					session, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: era})
 					if err != nil {

@@ -120,7 +120,7 @@ func held(t *testing.T, policy deed.Policy, edit func(*mcpgate.GateOptions)) (*l
 // until waits for something that another goroutine is about to make true.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 20000 {
+	for range 60000 {
 		if ok() {
 			return
 		}
@@ -135,18 +135,23 @@ const doneResult = `{"content":[{"type":"text","text":"done"}],"structuredConten
 
 func (h house) status(t *testing.T) deed.Status {
 	t.Helper()
+	return h.newest(t).Status
+}
+
+func (h house) newest(t *testing.T) *deed.Operation {
+	t.Helper()
 	page, err := h.runtime.List(context.Background(), tester, deed.Query{})
 	if err != nil || len(page.Operations) == 0 {
 		t.Fatalf("%v, %v", page, err)
 	}
-	return page.Operations[0].Status
+	return page.Operations[0]
 }
 
 func TestALongCallIsAnsweredInProgressAndGoesOn(t *testing.T) {
 	c, u, clock, h := held(t, hints(nil), nil)
 	c.send(addCall, 1, "")
 	<-u.came
-	until(t, "the timer of answer_within", func() bool { return clock.Waiting() >= 4 })
+	until(t, "the timer of answer_within", func() bool { return clock.WaitingFor(50*time.Second) > 0 })
 	clock.Advance(51 * time.Second)
 	line := c.reply("1")
 	mustDecide(t, line, map[string]any{"decision": "in_progress", "reason": "lease_live"})
@@ -165,7 +170,7 @@ func TestAWaitingClientHearsProgress(t *testing.T) {
 	c.send(addCall, 1, `,"_meta":{"progressToken":"tok"}`)
 	<-u.came
 	for range 2 {
-		until(t, "the timers", func() bool { return clock.Waiting() >= 5 })
+		until(t, "the timer of the progress", func() bool { return clock.WaitingFor(15*time.Second) > 0 })
 		clock.Advance(15 * time.Second)
 		mustContain(t, c.next(), `"method":"notifications/progress"`, `"progressToken":"tok"`, "still running")
 	}
@@ -239,11 +244,14 @@ func TestATimeOutIsUncertainAndALateAnswerCounts(t *testing.T) {
 	c, u, clock, h := held(t, policy, nil)
 	c.send(addCall, 1, "")
 	<-u.came
-	until(t, "the timers", func() bool { return clock.Waiting() >= 4 })
+	until(t, "the timer of the time-out", func() bool { return clock.WaitingFor(10*time.Minute) > 0 })
 	// Leases are renewed on the way, as they are in life.
 	for range 70 {
 		clock.Advance(9 * time.Second)
-		time.Sleep(time.Millisecond)
+		until(t, "the renewal", func() bool {
+			op := h.newest(t)
+			return op.Status != deed.StatusExecuting || op.LeaseExpiresAt.Sub(clock.Now()) > 20*time.Second
+		})
 	}
 	line := c.reply("1")
 	mustDecide(t, line, map[string]any{"decision": "execute", "status": "uncertain", "reason": "outcome_unknown"})

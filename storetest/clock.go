@@ -56,6 +56,21 @@ func (c *Clock) Waiting() int {
 	return len(c.alarms)
 }
 
+// WaitingFor returns how many channels of After will ring when the clock has been
+// moved by d and no sooner. A test that waits for a certain timer asks so: how many
+// others there are depends on who was scheduled first.
+func (c *Clock) WaitingFor(d time.Duration) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, a := range c.alarms {
+		if a.at.Equal(c.now.Add(d)) {
+			n++
+		}
+	}
+	return n
+}
+
 func (c *Clock) ring() {
 	waiting := c.alarms[:0]
 	for _, a := range c.alarms {

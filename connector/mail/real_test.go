@@ -33,7 +33,7 @@ func freePort(t *testing.T) int {
 // await polls until ok, or fails with what the last try said.
 func await(t *testing.T, what string, ok func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -18,7 +18,7 @@ import (
 func (p *person) follow(path string) (events <-chan string, stop func()) {
 	p.t.Helper()
 	server := httptest.NewServer(p.console)
-	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	req, err := http.NewRequestWithContext(ctx, "GET", server.URL+path, nil)
 	if err != nil {
 		p.t.Fatal(err)

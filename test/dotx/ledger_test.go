@@ -95,7 +95,7 @@ func openBank(ctx context.Context, address, ledgerAddress string, r deed.Rule) (
 }
 
 func (b *bank) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	b.pool.Close()
 	return errors.Join(b.runtime.Close(ctx), b.ledger.Close())

@@ -91,7 +91,7 @@ func runWorker(address string) error {
 		running.Go(func() { w.serve(ctx, asked) })
 	}
 	running.Wait()
-	closing, cancel := context.WithTimeout(ctx, 10*time.Second)
+	closing, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	return errors.Join(lines.Err(), rt.Close(closing), closer.Close())
 }

@@ -36,7 +36,7 @@ func windows() []story {
 
 func keyless() map[string]any {
 	return map[string]any{"POST shop/tools/pay.charge": map[string]any{
-		"key": "optional", "twins": map[string]any{"within": "4s"}, "receipt": map[string]any{"system": "shop", "id": "/id"},
+		"key": "optional", "twins": map[string]any{"within": "12s"}, "receipt": map[string]any{"system": "shop", "id": "/id"},
 	}}
 }
 
@@ -50,7 +50,7 @@ func d08(w *world) {
 	w.call(call, replay)
 	w.counted("order-1", 1, 1)
 	if w.database == "" {
-		w.later(5 * time.Second)
+		w.later(13 * time.Second)
 		w.restart()
 		w.call(call, committed)
 	} else {
