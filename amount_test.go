@@ -64,3 +64,36 @@ func TestAnAmountIsReadBackAsItWasWritten(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatItDidCostIsNeverReadAsLess(t *testing.T) {
+	const most = deed.Amount(999_999_999_999_999_999)
+	for _, c := range []struct {
+		text  string
+		scale int
+		want  deed.Amount
+	}{
+		{"12.34", 0, 12_340_000}, {`"12.34"`, 0, 12_340_000}, {"1234", 2, 12_340_000}, {"0", 2, 0},
+		{"12.3400001", 0, 12_340_001}, {"12.340000000000001", 0, 12_340_001}, {"0.0000001", 0, 1}, {"1e-50", 0, 1},
+		{"0.00001", 2, 1}, {"123.456789", 2, 1_234_568}, {"0.9999999", 0, 1_000_000},
+		{"999999999999.9999999", 0, most}, {"1e12", 0, most}, {"1e30", 0, most}, {"1e13", 2, 100_000_000_000_000_000}, {"1e15", 2, most},
+		{"-1.0000001", 0, -1_000_000},
+	} {
+		if got, err := deed.CostOf(json.RawMessage(c.text), c.scale); err != nil || got != c.want {
+			t.Errorf("%s e-%d: %d, %v, want %d", c.text, c.scale, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"", `"ten"`, "true", "null", "1e999"} {
+		if got, err := deed.CostOf(json.RawMessage(text), 0); err == nil {
+			t.Errorf("%s did cost %d", text, got)
+		}
+	}
+}
+
+func TestSumsDoNotWrap(t *testing.T) {
+	const most, least = deed.Amount(math.MaxInt64), deed.Amount(math.MinInt64)
+	for _, c := range [][3]deed.Amount{{1, 2, 3}, {1, -2, -1}, {most, 1, most}, {most, most, most}, {least, -1, least}, {least, least, least}, {most, -1, most - 1}, {-most, most, 0}} {
+		if got := c[0].Plus(c[1]); got != c[2] {
+			t.Errorf("%d and %d are %d", c[0], c[1], got)
+		}
+	}
+}

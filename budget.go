@@ -132,9 +132,12 @@ func (rule Rule) charged(out Outcome) (actual *Amount) {
 	return nil
 }
 
+// left is what of the budget's limit is not given out.
+func (sum BudgetSum) left(budget Budget) Amount { return budget.Limit.Plus(-sum.Held.Plus(sum.Spent)) }
+
 // fit answers whether an amount fits what is left of a budget.
 func (sum BudgetSum) fit(budget Budget, amount Amount) (BudgetRefusal, bool) {
-	left := budget.Limit - sum.Held - sum.Spent
+	left := sum.left(budget)
 	return BudgetRefusal{
 		Budget: budget.Name, Share: sum.Scope, Currency: budget.Currency, Amount: amount, Left: left, Held: sum.Held,
 	}, amount <= left

@@ -35,7 +35,7 @@ func (rt *Runtime) Budgets(ctx context.Context, who Principal, budgets []Budget)
 		}
 		for _, sum := range view.Budgets {
 			list = append(list, BudgetStatus{
-				Budget: budget, Share: sum.Scope, Held: sum.Held, Spent: sum.Spent, Left: budget.Limit - sum.Held - sum.Spent,
+				Budget: budget, Share: sum.Scope, Held: sum.Held, Spent: sum.Spent, Left: sum.left(budget),
 			})
 		}
 	}

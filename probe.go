@@ -43,6 +43,15 @@ const slotPatience = 10 * time.Second
 // leaseProbe checks that there is something to look up and takes the lease, in
 // one compare-and-set.
 func (rt *Runtime) leaseProbe(ctx context.Context, l *lookup) error {
+	switch {
+	case l.again > 0:
+	case l.leased:
+		if written, err := rt.examine(ctx, l); err != nil || !written {
+			return err
+		}
+	case rt.looking.at(l.tenant, l.id):
+		return fmt.Errorf("%s: %w", l.id, ErrLookedUp)
+	}
 	ctx, cancel := context.WithTimeout(ctx, storePatience)
 	defer cancel()
 	var change Change
@@ -184,6 +193,10 @@ type Due struct {
 	// few are asked at a time while more are read and written in the ledger. It
 	// returns ctx's error when there was none in time.
 	Slot func(ctx context.Context) (release func(), err error)
+
+	// lease is that of LeaseDue, until when it runs out.
+	lease string
+	until time.Time
 }
 
 // tenantLister is a Store that knows its tenants.

@@ -73,10 +73,16 @@ func (rt *Runtime) Reconcile(ctx context.Context, who Principal, id OperationID)
 }
 
 // ReconcileDue is Reconcile for background workers: it answers ErrLookedUp
-// unless a look-up is due.
+// unless a look-up is due. It takes a lease of its own where LeaseDue has not.
 func (rt *Runtime) ReconcileDue(ctx context.Context, due Due) (Finding, error) {
 	who := Principal{Tenant: due.Tenant, Actor: reconcilerActor, Rights: []Right{RightRead, RightResolve}}
-	return rt.look(ctx, lookup{who: who, tenant: due.Tenant, id: due.Operation, slot: due.Slot})
+	if due.lease != "" {
+		defer rt.looking.done(due)
+	}
+	if err := ctx.Err(); err != nil {
+		return Finding{}, err
+	}
+	return rt.look(ctx, lookup{who: who, tenant: due.Tenant, id: due.Operation, slot: due.Slot, leased: due.lease != "", until: due.until})
 }
 
 // reconcilerActor is named in the events of look-ups that nobody asked for.
@@ -97,9 +103,16 @@ type lookup struct {
 	// slot is taken while the provider is asked, nil where that is not bounded.
 	slot func(context.Context) (func(), error)
 
+	// leased: it has a lease with others, until then, and takes none of its own.
+	leased bool
+	until  time.Time
+
 	inquest Inquest
 	version int64
-	nonce   string
+	// nonce is of a lease of its own; otherwise before is how far look-ups of the
+	// attempt had come.
+	nonce  string
+	before Probing
 	// lookedAt is the ledger's time when the look-up began, watched the time
 	// for which this process had known of the attempt.
 	lookedAt time.Time

@@ -55,14 +55,17 @@ func (l *lookup) conclude(op *Operation, v Verdict, now time.Time, spread float6
 	var match Match
 	finding.Counted, match, finding.Why = l.inquest.judge(v)
 	c := cause{event: EventUndetermined, at: now, actor: l.who.Actor, attempt: l.inquest.Attempt.Number, retain: rule.Retention}
-	current := op.Current()
-	mine := current != nil && current.Probing != nil && current.Probing.Lease == l.nonce
-	if op.Version != l.version || !mine {
+	if !l.mine(op) {
 		finding.Stale = true
 		return l.record(op, finding, c, nil)
 	}
 
-	p := *current.Probing
+	p := l.before
+	if l.nonce != "" {
+		p = *op.Current().Probing
+	} else {
+		p.Tries++
+	}
 	p.LeasedUntil, p.Worker, p.Lease = time.Time{}, "", ""
 	p.LastAt, p.Last, p.Strategy = now, finding.Counted, v.Strategy
 	gate := l.gate(p, v)
@@ -70,6 +73,7 @@ func (l *lookup) conclude(op *Operation, v Verdict, now time.Time, spread float6
 	case VerdictFound:
 		c.event = EventProved
 		c.outcome = Outcome{Kind: OutcomeSuccess, Result: match.Result}
+		c.actual = rule.charged(c.outcome)
 		c.receipts = []Receipt{{
 			RemoteSystem: op.Tool.Upstream(), RemoteID: match.RemoteID, RemoteURL: match.URL, Items: match.Items,
 			Established: EstablishedFound, EstablishedBy: ByReconcile + v.Strategy,

@@ -56,19 +56,21 @@ func (rt *Runtime) Prove(ctx context.Context, proof Proof) (*Operation, error) {
 		if op == nil || len(op.Attempts) == 0 || proof.Attempt < 0 || proof.Attempt > len(op.Attempts) {
 			return Change{}, fmt.Errorf("%s%s: %w with an attempt that could be proved", proof.Operation, proof.Marker, ErrNotFound)
 		}
+		rule := rt.policy.Rule(op.Tool, ToolFacts{}).complete()
 		number := proof.Attempt
 		if number == 0 {
 			number = op.latestOpen().Number
 		}
 		c := cause{
 			event: EventProved, at: view.Now, actor: Actor(proof.EstablishedBy), attempt: number,
-			retain:  rt.policy.Rule(op.Tool, ToolFacts{}).complete().Retention,
+			retain:  rule.Retention,
 			outcome: Outcome{Kind: OutcomeSuccess, Result: proof.Result},
 			receipts: []Receipt{{
 				RemoteSystem: op.Tool.Upstream(), RemoteID: proof.RemoteID, RemoteURL: proof.RemoteURL, Items: proof.Items,
 				Attempt: number, Established: EstablishedFound, EstablishedBy: proof.EstablishedBy,
 			}},
 		}
+		c.actual = rule.charged(c.outcome)
 		var err error
 		if next, event, err = apply(op, c); err != nil {
 			return Change{}, err

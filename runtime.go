@@ -48,6 +48,7 @@ type Runtime struct {
 	secrets secretBox
 	limits  limiter
 	sights  sightings
+	looking looking
 
 	reconciler Reconciler
 	// served holds the tenants that operations were begun for.

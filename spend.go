@@ -66,6 +66,15 @@ func account(op *Operation, c cause) {
 		op.rebook(func(b *Booking) { b.State = BookingReleased })
 	case StateAbandoned:
 		op.rebook(spend)
+	case StateExecuting:
+		// A proof of an earlier attempt, while the next one runs.
+		if c.actual != nil {
+			op.rebook(func(*Booking) {})
+			if op.live(counts) == 0 {
+				op.bookAgain(op.dearestAttempt(c))
+			}
+			op.charge(c)
+		}
 	case StateCommitted:
 		op.rebook(spend)
 		for op.live(counts) < op.effects() {

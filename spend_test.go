@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -263,6 +264,66 @@ func TestWhatAnEarlierAttemptReallyCostIsRecordedOnTheMoneyOfTheLater(t *testing
 	out.Result = []byte(`{"charged":"140.00"}`)
 	b.settle(b.rt, first, out)
 	b.stands(0, 140)
+}
+
+func TestWhatAnEarlierAttemptReallyCostIsRecordedWhileTheNextOneRuns(t *testing.T) {
+	charged := func(id, sum string) deed.Outcome {
+		out := succeeded(id)
+		out.Result = []byte(`{"charged":"` + sum + `"}`)
+		return out
+	}
+	for _, c := range []struct {
+		name  string
+		then  deed.Outcome
+		spent int64
+	}{
+		{"which was refused", deed.Outcome{Kind: deed.OutcomeRefused, Final: true}, 140},
+		{"of which nobody knows", deed.Outcome{Kind: deed.OutcomeUnknown}, 140},
+		{"which did the same", succeeded("re_1"), 140},
+		{"which did it again", succeeded("re_2"), 140 + 60},
+		{"which did it again and says for how much", charged("re_2", "150"), 140 + 150},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, spending(nil))
+			_, first := b.claim(b.rt, order(1, "60"))
+			b.settle(b.rt, first, deed.Outcome{Kind: deed.OutcomeUnknown})
+			b.resolve(first.Operation, deed.Resolution{Outcome: deed.ResolveNotApplied})
+			_, second := b.claim(b.rt, order(1, "60"))
+			b.settle(b.rt, first, charged("re_1", "140"))
+			b.stands(140, 0)
+			b.settle(b.rt, second, c.then)
+			b.stands(0, c.spent)
+		})
+	}
+}
+
+func TestTheCostThatALookUpFindsIsRecorded(t *testing.T) {
+	d := newInDoubt(t, spending(nil))
+	d.answer = d.found("re_7")
+	d.answer.Matches[0].Result = []byte(`{"charged":"17.50"}`)
+	d.look()
+	if booking := d.op().Attempts[0].Bookings[0]; booking.Amount != 17_500_000 || booking.State != deed.BookingSpent {
+		t.Errorf("booked %+v", booking)
+	}
+}
+
+func TestABudgetThatHasGivenOutMoreThanCanBeCountedIsFull(t *testing.T) {
+	b := newBench(t, spending(func(s *deed.SpendRule) { s.Budget.Limit = eur(999_999_999_999) }))
+	var grants []*deed.Grant
+	for n := range 20 {
+		_, grant := b.claim(b.rt, order(n, "1"))
+		grants = append(grants, grant)
+	}
+	for n, grant := range grants {
+		out := succeeded(fmt.Sprint("re_", n))
+		out.Result = []byte(`{"charged":"999999999999"}`)
+		b.settle(b.rt, grant, out)
+	}
+	list, err := b.rt.Budgets(context.Background(), person("alice"), []deed.Budget{b.rule.Spend.Budget})
+	if err != nil || len(list) != 1 || list[0].Spent != math.MaxInt64 || list[0].Left >= 0 {
+		t.Errorf("%v, %+v", err, list)
+	}
+	b.want(b.do(order(99, "1")), deed.Denied, deed.ReasonBudgetExceeded, 0)
 }
 
 func TestAnswersToAQuestionTakeTheHeldMoneyOver(t *testing.T) {

@@ -183,7 +183,7 @@ func (s *Spend) rule() *deed.SpendRule {
 			if err != nil || !found {
 				return 0, false
 			}
-			amount, err := s.scaled(raw)
+			amount, err := deed.CostOf(raw, s.Scale)
 			return amount, err == nil
 		}
 	}

@@ -103,7 +103,7 @@ func TestWhatACallCosts(t *testing.T) {
 
 func TestWhatACallDidCost(t *testing.T) {
 	rule := ruleOf(t, budgets+"tools: {a/pay: {budget: {name: refunds, amount: /amount, currency: eur, actual: /structuredContent/paid, scale: 2}}}", "a/pay")
-	for result, want := range map[string]deed.Amount{`{"structuredContent":{"paid":999}}`: 9_990_000, `{"structuredContent":{}}`: -1, `{"structuredContent":{"paid":"x"}}`: -1, `no JSON`: -1} {
+	for result, want := range map[string]deed.Amount{`{"structuredContent":{"paid":999}}`: 9_990_000, `{"structuredContent":{"paid":999.00001}}`: 9_990_001, `{"structuredContent":{"paid":1e99}}`: 999_999_999_999_999_999, `{"structuredContent":{}}`: -1, `{"structuredContent":{"paid":"x"}}`: -1, `no JSON`: -1} {
 		got, said := rule.Spend.Actual([]byte(result))
 		if said != (want >= 0) || said && got != want {
 			t.Errorf("%s did cost %d (%t)", result, got, said)

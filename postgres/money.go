@@ -26,13 +26,13 @@ const (
 	budgetArrays = `unnest($2::int[], $3::int[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[]) q(n, rank, budget, currency, share, after, span, unit)`
 
 	sqlShare = `SELECT q.n, q.rank, q.share, h.held, s.spent FROM ` + budgetArrays + ` ` + sinceColumn + `
-		CROSS JOIN LATERAL (SELECT coalesce(sum(b.amount), 0)::bigint AS held FROM deed_bookings b
+		CROSS JOIN LATERAL (SELECT least(coalesce(sum(b.amount), 0), 9223372036854775807)::bigint AS held FROM deed_bookings b
 			WHERE b.tenant = $1 AND b.budget = q.budget AND b.currency = q.currency AND b.share = q.share AND b.state = 'held') h
-		CROSS JOIN LATERAL (SELECT coalesce(sum(b.amount), 0)::bigint AS spent FROM deed_bookings b
+		CROSS JOIN LATERAL (SELECT least(coalesce(sum(b.amount), 0), 9223372036854775807)::bigint AS spent FROM deed_bookings b
 			WHERE b.tenant = $1 AND b.budget = q.budget AND b.currency = q.currency AND b.share = q.share AND b.state = 'spent' AND b.at > w.after) s`
 
 	sqlShares = `SELECT q.n, q.rank, u.share, u.held, u.spent FROM ` + budgetArrays + ` ` + sinceColumn + `
-		CROSS JOIN LATERAL (SELECT e.share, sum(e.held)::bigint AS held, sum(e.spent)::bigint AS spent FROM (
+		CROSS JOIN LATERAL (SELECT e.share, least(sum(e.held), 9223372036854775807)::bigint AS held, least(sum(e.spent), 9223372036854775807)::bigint AS spent FROM (
 			SELECT b.share, b.amount AS held, 0::bigint AS spent FROM deed_bookings b
 				WHERE b.tenant = $1 AND b.budget = q.budget AND b.currency = q.currency AND b.state = 'held'
 			UNION ALL SELECT b.share, 0::bigint, b.amount FROM deed_bookings b

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 // Runtime is what a worker drives; a *deed.Runtime is one.
 type Runtime interface {
 	Due(ctx context.Context, limit int) ([]deed.Due, error)
+	LeaseDue(ctx context.Context, due []deed.Due) ([]deed.Due, error)
 	ReconcileDue(ctx context.Context, due deed.Due) (deed.Finding, error)
 }
 
@@ -34,7 +36,8 @@ type Options struct {
 }
 
 // Worker looks up in the background what is due. Several workers, in one
-// process or in many, share the work: each look-up is leased in the ledger.
+// process or in many, share the work: look-ups are leased in the ledger, many in
+// one transaction.
 type Worker struct {
 	opts Options
 	ctx  context.Context
@@ -125,9 +128,7 @@ func (w *Worker) loop() {
 func (w *Worker) round() bool {
 	due, err := w.opts.Runtime.Due(w.ctx, readAhead)
 	if err != nil {
-		if w.ctx.Err() == nil {
-			w.opts.Failed(fmt.Errorf("asking what is due: %w", err))
-		}
+		w.failed(fmt.Errorf("asking what is due: %w", err))
 		return false
 	}
 	queue := make(chan deed.Due)
@@ -142,15 +143,44 @@ func (w *Worker) round() bool {
 			}
 		})
 	}
-	for _, one := range due {
-		if w.ctx.Err() != nil {
-			break
-		}
-		queue <- one
-	}
+	w.lease(due, queue)
 	close(queue)
 	working.Wait()
+	w.giveBack()
 	return len(due) == readAhead && moved.Load() > 0
+}
+
+// lease takes what is due, so many at a time as are at work, and hands it on.
+func (w *Worker) lease(due []deed.Due, queue chan<- deed.Due) {
+	for bundle := range slices.Chunk(due, ahead*w.opts.InFlight) {
+		taken, err := w.opts.Runtime.LeaseDue(w.ctx, bundle)
+		if err != nil {
+			w.failed(err)
+			return
+		}
+		for _, one := range taken {
+			queue <- one
+		}
+	}
+}
+
+// giveBack gives up the leases of look-ups that have ended, also when the worker
+// ends.
+func (w *Worker) giveBack() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), givingBack)
+	defer cancel()
+	if _, err := w.opts.Runtime.LeaseDue(ctx, nil); err != nil {
+		w.failed(err)
+	}
+}
+
+// givingBack bounds how long giving leases back holds up the end of a worker.
+const givingBack = 2 * time.Second
+
+func (w *Worker) failed(err error) {
+	if w.ctx.Err() == nil {
+		w.opts.Failed(err)
+	}
 }
 
 // lookUp reports whether a look-up was made and recorded.

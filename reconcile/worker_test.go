@@ -156,6 +156,10 @@ func (s silent) Due(context.Context, int) ([]deed.Due, error) {
 	return nil, deed.ErrUnavailable
 }
 
+func (silent) LeaseDue(context.Context, []deed.Due) ([]deed.Due, error) {
+	return nil, errors.New("not asked for")
+}
+
 func (silent) ReconcileDue(context.Context, deed.Due) (deed.Finding, error) {
 	return deed.Finding{}, errors.New("not asked for")
 }

@@ -43,7 +43,7 @@ func (l *loader) budget(query deed.BudgetQuery) error {
 }
 
 // sqlShares adds up every share of a budget.
-const sqlShares = `SELECT share, sum(held), sum(spent) FROM (
+const sqlShares = `SELECT share, sum(held >> 32), sum(held & 4294967295), sum(spent >> 32), sum(spent & 4294967295) FROM (
 	SELECT share, amount AS held, 0 AS spent FROM bookings INDEXED BY bookings_held
 		WHERE tenant=? AND budget=? AND currency=? AND state = 'held'
 	UNION ALL SELECT share, 0, amount FROM bookings INDEXED BY bookings_spent
@@ -71,8 +71,21 @@ func (l *loader) shares(query deed.BudgetQuery) error {
 func (l *loader) gave(s *statement, query deed.BudgetQuery, share string) {
 	l.view.Budgets = append(l.view.Budgets, deed.BudgetSum{
 		Budget: query.Budget.Name, Scope: share, Currency: query.Budget.Currency,
-		Held: deed.Amount(s.readInteger()), Spent: deed.Amount(s.readInteger()),
+		Held: readSum(s), Spent: readSum(s),
 	})
+}
+
+// sumOfAmounts adds up in two halves: SQLite refuses a sum that is out of the
+// range of integers.
+const sumOfAmounts = `coalesce(sum(amount >> 32), 0) AS high, coalesce(sum(amount & 4294967295), 0) AS low`
+
+// readSum reads the halves of a sum, or the greatest amount when it is more.
+func readSum(s *statement) deed.Amount {
+	high, low := s.readInteger(), s.readInteger()
+	if high > math.MaxInt64>>32 {
+		return math.MaxInt64
+	}
+	return deed.Amount(high << 32).Plus(deed.Amount(low))
 }
 
 // after is the microsecond after which spent bookings count: a window does not

@@ -129,10 +129,11 @@ var statementTexts = [statementCount]string{
 	stmtVersion: `SELECT version FROM operations WHERE tenant=? AND id=?`,
 
 	// What a share of a budget holds, and what it spent since an instant.
-	stmtShare: `SELECT (SELECT coalesce(sum(amount), 0) FROM bookings INDEXED BY bookings_held
-			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'held'),
-		(SELECT coalesce(sum(amount), 0) FROM bookings INDEXED BY bookings_spent
-			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'spent' AND at>?5)`,
+	stmtShare: `SELECT h.high, h.low, s.high, s.low FROM
+		(SELECT ` + sumOfAmounts + ` FROM bookings INDEXED BY bookings_held
+			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'held') h,
+		(SELECT ` + sumOfAmounts + ` FROM bookings INDEXED BY bookings_spent
+			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'spent' AND at>?5) s`,
 	stmtConsent: `SELECT operation FROM consents WHERE tenant=? AND id=?`,
 
 	stmtInsertOperation: insertOperation(),

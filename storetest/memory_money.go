@@ -56,9 +56,9 @@ func (m *Memory) shares(tenant deed.Tenant, query deed.BudgetQuery, now time.Tim
 					found[b.Scope] = sum
 				}
 				if held {
-					sum.Held += b.Amount
+					sum.Held = sum.Held.Plus(b.Amount)
 				} else {
-					sum.Spent += b.Amount
+					sum.Spent = sum.Spent.Plus(b.Amount)
 				}
 			}
 		}

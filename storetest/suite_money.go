@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -110,6 +111,20 @@ var budgetCases = []testCase{
 		got := f.get(op.ID)
 		f.equal("the operation's own", got.Attempts[0].Bookings[0].Amount, units(7))
 		f.equal("its reservation", got.Attempts[0].Bookings[0].Reserved, units(5))
+	}},
+	{"a sum that is more than can be held is the greatest that can", func(f *fixture) {
+		now := f.clock.Now()
+		for range 10 {
+			for _, state := range []deed.BookingState{deed.BookingHeld, deed.BookingSpent} {
+				op := f.booked(0, state, now)
+				op.Attempts[0].Bookings[0].Amount = units(1_000_000_000_000) - 1
+				f.put(op)
+			}
+		}
+		full := sumOf(0, 0)
+		full.Held, full.Spent = math.MaxInt64, math.MaxInt64
+		f.equal("one share", f.sums(deed.BudgetQuery{Budget: refunds}), []deed.BudgetSum{full})
+		f.equal("every share", f.sums(deed.BudgetQuery{Budget: refunds, Every: true}), []deed.BudgetSum{full})
 	}},
 	{"a change sees what a budget has given out, and what it writes is seen after it", func(f *fixture) {
 		op := f.booked(60, deed.BookingHeld, f.clock.Now())
