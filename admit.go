@@ -226,6 +226,9 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 		k.approval.Digest = proposalDigest(op, k, c.call.Facts)
 		return apply(op, k)
 	}
+	if r.op != nil && len(op.Arguments) > 0 && payloadDigest(op.Tool, op.Arguments) != op.PayloadDigest {
+		return nil, Event{}, fmt.Errorf("%s: %w: its recorded arguments are not those that were frozen as %s; nothing was sent; restore the ledger", op.ID, ErrDamaged, op.PayloadDigest)
+	}
 	k.event = EventBegun
 	attempt := Attempt{
 		Number: op.AttemptNumber() + 1, Nonce: nonce, Worker: c.rt.worker,

@@ -30,6 +30,8 @@ var (
 	ErrClosed = errors.New("closed")
 	// ErrLedgerVersion: the ledger was written by a newer version.
 	ErrLedgerVersion = errors.New("ledger is of a newer version")
+	// ErrDamaged: a record contradicts itself. Nothing is sent on its word.
+	ErrDamaged = errors.New("the record is damaged")
 )
 
 // ErrArguments: the arguments cannot be those of the tool.

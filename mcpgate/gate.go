@@ -150,6 +150,15 @@ func (g *Gate) ownID() json.RawMessage {
 	return json.RawMessage(`"` + g.prefix + strconv.FormatUint(g.serial.Add(1), 10) + `"`)
 }
 
+// claim asks the ledger, and tells a person why it could not answer: models are only told that it cannot be reached.
+func (g *Gate) claim(ctx context.Context, call deed.Call) (deed.Answer, *deed.Grant, error) {
+	answer, grant, err := g.ledger.Claim(ctx, call)
+	if answer.Reason == deed.ReasonStoreUnavailable && answer.Text != "" {
+		g.log(fmt.Sprintf("%s: not sent: %s", call.Tool, answer.Text))
+	}
+	return answer, grant, err
+}
+
 // log writes a text once.
 func (g *Gate) log(text string) {
 	if _, seen := g.logged.LoadOrStore(text, true); !seen {

@@ -83,7 +83,7 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 		return ErrorMessage(m.ID, codeInternal, "tools/call: the caller left before anything was recorded; nothing was sent"), nil
 	}
 	ctx = g.received(ctx, m.Params)
-	answer, grant, err := g.ledger.Claim(ctx, call)
+	answer, grant, err := g.claim(ctx, call)
 	if err != nil {
 		return ErrorMessage(m.ID, codeInternal, "tools/call: nothing was sent by this call: "+err.Error()), nil
 	}

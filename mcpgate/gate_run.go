@@ -88,7 +88,7 @@ func (g *Gate) prepare(ctx context.Context, s *Session, meta json.RawMessage, ca
 
 // run claims a call and sees its attempt to the end, or to the time when its caller is answered.
 func (g *Gate) run(ctx context.Context, s *Session, d *described, params json.RawMessage, call deed.Call) (deed.Answer, error) {
-	answer, grant, err := g.ledger.Claim(ctx, call)
+	answer, grant, err := g.claim(ctx, call)
 	if err != nil || grant == nil {
 		return answer, err
 	}

@@ -44,7 +44,7 @@ func (g *Gate) taskUpdate(ctx context.Context, c *ToolCall, op *deed.Operation) 
 	if err != nil {
 		return ErrorMessage(m.ID, codeInvalidParams, "tasks/update: "+err.Error()+"; nothing was sent")
 	}
-	answer, grant, err := g.ledger.Claim(ctx, call)
+	answer, grant, err := g.claim(ctx, call)
 	switch {
 	case err != nil:
 		return ErrorMessage(m.ID, codeInternal, "tasks/update: nothing was sent: "+err.Error())

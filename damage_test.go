@@ -1,0 +1,74 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deed-run/deed"
+)
+
+// damaged is a ledger in which a person, a disk or another program has put other arguments in the place of those that were frozen.
+type damaged struct {
+	deed.Store
+	from, to []byte
+}
+
+func (d *damaged) view(v deed.View) deed.View {
+	if op := v.Operation; op != nil && bytes.Equal(op.Arguments, d.from) {
+		op.Arguments = d.to
+	}
+	return v
+}
+
+func (d *damaged) Load(ctx context.Context, scope deed.Scope) (deed.View, error) {
+	v, err := d.Store.Load(ctx, scope)
+	return d.view(v), err
+}
+
+func (d *damaged) Transact(ctx context.Context, scope deed.Scope, change func(deed.View) (deed.Change, error)) (deed.View, error) {
+	v, err := d.Store.Transact(ctx, scope, func(v deed.View) (deed.Change, error) { return change(d.view(v)) })
+	return d.view(v), err
+}
+
+func TestArgumentsThatAreNotTheFrozenOnesAreNotSent(t *testing.T) {
+	b := newBench(t, approving(nil))
+	store := &damaged{Store: b.store, to: []byte(`{"order_id":"1042","amount":1200}`)}
+	b.store = store
+	b.rt = b.process()
+	op := b.approve(person("alice"), b.propose("12"))
+
+	store.from = op.Arguments
+	answer := b.do(refund("12"))
+	b.want(answer, deed.Denied, deed.ReasonStoreUnavailable, 0)
+	for _, part := range []string{string(op.ID), "damaged", "nothing was sent", string(op.PayloadDigest)} {
+		if !strings.Contains(answer.Text, part) {
+			t.Errorf("%q is missing in %q", part, answer.Text)
+		}
+	}
+
+	store.from = nil // the copy is restored: the approval still holds
+	b.want(b.do(refund("12")), deed.Execute, "", 1)
+}
+
+func TestADamagedRetryIsNotSentEither(t *testing.T) {
+	b := newBench(t, nil)
+	store := &damaged{Store: b.store, to: []byte(`{"order_id":"1042","amount":1200}`)}
+	b.store = store
+	b.rt = b.process()
+	refused := func(context.Context, deed.Attempt) (deed.Receipt, error) {
+		return deed.Receipt{}, deed.NotSent(errors.New("connection refused"))
+	}
+	first, err := b.rt.Do(context.Background(), refund("12"), refused)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(time.Minute)
+	store.from = first.Operation.Arguments
+	b.want(b.do(refund("12")), deed.Denied, deed.ReasonStoreUnavailable, 0)
+}
