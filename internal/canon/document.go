@@ -103,7 +103,7 @@ func Without(args []byte, name string) (rest []byte, value json.RawMessage, foun
 		return nil, nil, false, e
 	}
 	if root.kind != kindObject {
-		return nil, nil, false, &Error{Code: CodeNotObject, Detail: "arguments must be a JSON object: send {} when there are none"}
+		return nil, nil, false, &Error{Code: CodeNotObject, Detail: "arguments must be a JSON object: send an empty object when there are none"}
 	}
 	at := p.found
 	if !at.ok {

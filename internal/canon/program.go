@@ -123,7 +123,7 @@ func (p *Program) effect(w *parser, args []byte) (node, *Error) {
 		return root, e
 	}
 	if root.kind != kindObject {
-		return root, &Error{Code: CodeNotObject, Detail: "arguments must be a JSON object: send {} when there are none"}
+		return root, &Error{Code: CodeNotObject, Detail: "arguments must be a JSON object: send an empty object when there are none"}
 	}
 	if p.included != nil {
 		if e := checkCase(&root); e != nil {
