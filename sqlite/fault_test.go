@@ -132,7 +132,7 @@ func TestBatchedEventsOutliveAFullDisk(t *testing.T) {
 
 func TestWhileAnotherProgramHoldsTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	ledger := openAt(t, path, sqlite.Options{Patience: 200 * time.Millisecond})
+	ledger := openAt(t, path, sqlite.Options{Patience: 2 * time.Second})
 	o, err := begin(t.Context(), ledger, 1)
 	if err != nil {
 		t.Fatal(err)
