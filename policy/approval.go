@@ -24,6 +24,9 @@ type Approval struct {
 	OnCall bool
 	// Self lets whoever asked approve.
 	Self bool
+	// Risk is low, medium or high: how much care a decision takes. Empty leaves
+	// it to what else is known of the tool. It decides nothing about the call.
+	Risk string
 }
 
 func defaultApproval() Approval {
@@ -46,6 +49,7 @@ func approvalKeys() []key[Approval] {
 			into.OnCall = answer == "on_call"
 		}},
 		{name: "self", initial: "false", read: func(d *decoder, at place, into *Approval) { d.truth(at, &into.Self) }},
+		{name: "risk", read: func(d *decoder, at place, into *Approval) { word(d, at, &into.Risk, "low", "medium", "high") }},
 	}
 }
 

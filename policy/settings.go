@@ -31,6 +31,9 @@ type ToolSettings struct {
 	// or a member of _meta. A key within the arguments is planted.
 	KeyHeader string
 	KeyMeta   string
+	// Risk is what the tool's approval says of how much care it takes, empty for
+	// nothing.
+	Risk string
 	// Search is the address of a page that finds the mark of an operation, with
 	// {marker} in it; "" for none.
 	Search string
@@ -70,6 +73,9 @@ func (c *Config) ToolSettings(tool deed.Tool) ToolSettings {
 	}
 	if entry.Identity == deed.FamilyCreation {
 		settings.OwnKeyArgument = creationArgument
+	}
+	if entry.Approval != nil {
+		settings.Risk = entry.Approval.Risk
 	}
 	if entry.Marker != nil {
 		settings.Search = entry.Marker.Search

@@ -36,7 +36,7 @@ type proposal struct {
 
 func (v *visit) proposalOf(op *deed.Operation) proposal {
 	p := proposal{row: rowOf(op, v.now), Asked: op.ProposedAt, By: op.Actor, Ends: lapses(op), Need: 1}
-	p.Risk, p.Because = v.console.Risk(op)
+	p.Risk, p.Because = v.console.risk(op)
 	if a := op.Approval; a != nil {
 		p.Digest, p.Have, p.Need = a.Digest, len(a.Votes), max(1, a.Quorum)
 		if a.AskedBy != "" {

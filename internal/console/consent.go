@@ -52,7 +52,7 @@ func (v *visit) careless() string {
 	if err != nil {
 		return "" // the decision itself will say so
 	}
-	if risk, _ := v.console.Risk(op); risk == RiskHigh && strings.TrimSpace(v.PostFormValue("confirm")) != string(op.Tool) {
+	if risk, _ := v.console.risk(op); risk == RiskHigh && strings.TrimSpace(v.PostFormValue("confirm")) != string(op.Tool) {
 		return "The risk is high: type the tool's name to confirm. Nothing was decided."
 	}
 	if payloadOf(op.Arguments).Cut && v.PostFormValue("whole") != "yes" {
@@ -177,7 +177,7 @@ func (v *visit) reviewMany() {
 
 // together says why an operation may not be approved with those before it.
 func (v *visit) together(p *manyPage, op *deed.Operation) string {
-	risk, _ := v.console.Risk(op)
+	risk, _ := v.console.risk(op)
 	switch {
 	case len(p.Many) >= shownApprovals:
 		return "Too many were ticked. Nothing was decided."

@@ -160,17 +160,21 @@ func uncertainSince(op *deed.Operation) time.Time {
 const flagsUpTo = 5000
 
 type flagsPage struct {
-	Rows    []row
-	Looked  int
-	More    bool
+	Rows   []row
+	Looked int
+	// Back is where the next look begins, empty when everything was looked at.
+	Back deed.OperationID
+	// Later is set where the look did not begin with the newest.
+	Later   bool
 	Problem string
 }
 
 // flags shows GET /flags: committed operations whose evidence names more than
-// one effect or speaks against a decision.
+// one effect or speaks against a decision. One page looks at a bounded number and
+// offers to look further back.
 func (v *visit) flags() {
-	var p flagsPage
-	query := deed.Query{Limit: storePage}
+	query := deed.Query{Limit: storePage, Before: deed.OperationID(v.URL.Query().Get("before"))}
+	p := flagsPage{Later: query.Before != ""}
 	for {
 		page, err := v.console.Runtime.List(v.Context(), v.who, query)
 		if err != nil {
@@ -187,7 +191,7 @@ func (v *visit) flags() {
 			break
 		}
 		if p.Looked >= flagsUpTo || len(p.Rows) >= storePage {
-			p.More = true
+			p.Back = page.Next
 			break
 		}
 	}

@@ -16,6 +16,16 @@ const (
 	RiskHigh Risk = "high"
 )
 
+// risk is what Options.Risk says, and high where the arguments, which listings do not
+// load, hold what is not seen as it is.
+func (c *Console) risk(op *deed.Operation) (Risk, string) {
+	risk, because := c.Risk(op)
+	if risk != RiskHigh && len(op.Arguments) > 0 && payloadOf(op.Arguments).Hidden > 0 {
+		return RiskHigh, "its arguments hold characters that are not seen"
+	}
+	return risk, because
+}
+
 // riskOf is the default: what the operation's effect class says.
 func riskOf(op *deed.Operation) (Risk, string) {
 	if op.Effect == deed.EffectIdempotent {

@@ -49,19 +49,3 @@ func oidcOf(o *policy.OIDC) *console.OIDC {
 		Rights: func(values []string) []deed.Right { return o.RoleOf(values).Rights() },
 	}
 }
-
-// risk says how much care a decision takes, from the tool's rule and from what
-// its server says of it.
-func (c *Core) risk(op *deed.Operation) (console.Risk, string) {
-	facts := c.gate.Facts(op.Tool)
-	rule := c.Policy.Rule(op.Tool, facts)
-	switch {
-	case rule.Spend != nil:
-		return console.RiskHigh, "it spends money of the budget " + rule.Spend.Budget.Name
-	case facts.DestructiveHint != nil && *facts.DestructiveHint:
-		return console.RiskHigh, "its server says that it destroys or overwrites something"
-	case op.Effect == deed.EffectIdempotent:
-		return console.RiskLow, "declared idempotent: doing it again reaches the same end state"
-	}
-	return console.RiskMedium, "it changes something at the provider, and every run changes it again"
-}
