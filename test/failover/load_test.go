@@ -181,7 +181,7 @@ func (l *load) end() {
 
 // close ends everything, and records what could not be recorded before.
 func (l *load) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var errs []error
 	for i := range l.ledgers {
