@@ -15,6 +15,10 @@ type ListedTool struct {
 	Facts deed.ToolFacts
 	// Arguments are the names of the top-level arguments in its schema.
 	Arguments []string
+	// Made: deed makes the tool itself, of a description that says what its
+	// answers prove and how its effects are marked; Looks: its maker looks them up.
+	Made  bool
+	Looks bool
 }
 
 // Guarantee is what deed can promise of a tool.
@@ -90,11 +94,20 @@ func advise(config *Config, policy deed.Policy, tool ListedTool) Advice {
 	if refusesAll(rule) {
 		a.Guarantee = GuaranteeRefused
 	}
-	a.Better = append(a.Better, betterClass(entry, tool, rule)...)
-	if rule.Mutates() {
-		a.Better = append(a.Better, betterKey(tool, rule)...)
-		a.Better = append(a.Better, betterOutcome(entry)...)
-		a.Better = append(a.Better, betterFinding(entry, rule)...)
+	if a.Guarantee == GuaranteeNeither && tool.Looks && entry.plants() {
+		a.Guarantee = GuaranteeProbed
+	}
+	switch {
+	case tool.Made && rule.Mutates():
+		a.Better = append(betterDerivation(tool, rule), betterMade(entry, a.Guarantee, rule)...)
+	case tool.Made:
+	default:
+		a.Better = append(a.Better, betterClass(entry, tool, rule)...)
+		if rule.Mutates() {
+			a.Better = append(a.Better, betterKey(tool, rule)...)
+			a.Better = append(a.Better, betterOutcome(entry)...)
+			a.Better = append(a.Better, betterFinding(entry, rule)...)
+		}
 	}
 	if rule.Mode == deed.ModeObserve {
 		a.Better = append(a.Better, "mode: enforce, once the recorded decisions are what you want")
@@ -201,8 +214,26 @@ func betterOutcome(entry Tool) []string {
 	if len(entry.Failed) == 0 && entry.IsError == IsErrorUncertain {
 		better = append(better, "write failed: rules for error texts that prove that nothing happened: other errors go to a person")
 	}
-	if len(entry.Matter) == 0 {
-		better = append(better, "name matter, the pointers to its business subject, so that two different calls about it do not run while one is unresolved")
+	return append(better, betterMatter(entry)...)
+}
+
+func betterMatter(entry Tool) []string {
+	if len(entry.Matter) > 0 {
+		return nil
+	}
+	return []string{"name matter, the pointers to its business subject, so that two different calls about it do not run while one is unresolved"}
+}
+
+// betterMade is for tools that deed makes: what their descriptions say is not
+// asked for again.
+func betterMade(entry Tool, stands Guarantee, rule deed.Rule) []string {
+	better := betterMatter(entry)
+	switch {
+	case rule.Effect == deed.EffectIdempotent:
+	case stands == GuaranteeNeither:
+		better = append(better, "write lookups in its connector's description, and what they look for: until then a lost answer goes to a person")
+	case stands == GuaranteeProbed && rule.MaxProcessing == 0:
+		better = append(better, "declare max_processing: without it, not finding an effect proves nothing")
 	}
 	return better
 }

@@ -5,6 +5,8 @@ package policy_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/policy"
 )
@@ -50,5 +52,36 @@ func TestAdviceForAnUnknownToolThatIsDenied(t *testing.T) {
 	advice := policy.Advise(config, []policy.ListedTool{{Tool: "a/other"}})
 	if len(advice) != 1 || advice[0].Guarantee != policy.GuaranteeRefused {
 		t.Errorf("advice: %+v", advice)
+	}
+}
+
+func TestWhatADescriptionSaysIsNotAdvisedAgain(t *testing.T) {
+	config := parse(t, `
+upstreams: {a: {command: [x]}}
+tools:
+  a/mail_send: {effect: non_idempotent, marker: {into: /op}, max_processing: 10m}
+  a/lost: {effect: non_idempotent}
+  a/mail_read: {effect: read_only}
+  a/wrong_part: {effect: non_idempotent, key: {from: [meta.run, /oder_id]}, matter: [/order_id]}
+`)
+	tools := []policy.ListedTool{
+		{Tool: "a/mail_send", Arguments: []string{"message_id"}, Made: true, Looks: true},
+		{Tool: "a/lost", Made: true},
+		{Tool: "a/mail_read", Made: true},
+		{Tool: "a/wrong_part", Arguments: []string{"order_id"}, Made: true, Looks: true},
+	}
+	const matter = "name matter, the pointers to its business subject, so that two different calls about it do not run while one is unresolved"
+	lost := "write lookups in its connector's description, and what they look for: until then a lost answer goes to a person"
+	want := map[deed.Tool][]string{
+		"a/mail_send": {matter}, "a/lost": {matter, lost}, "a/mail_read": nil,
+		"a/wrong_part": {"its schema has no argument oder_id, of which the key is derived: every call without it is refused; did you mean /order_id?", lost},
+	}
+	for _, a := range policy.Advise(config, tools) {
+		if diff := cmp.Diff(want[a.Tool], a.Better); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", a.Tool, diff)
+		}
+		if probed := a.Guarantee == policy.GuaranteeProbed; probed != (a.Tool == "a/mail_send") {
+			t.Errorf("%s: %s", a.Tool, a.Guarantee)
+		}
 	}
 }

@@ -136,7 +136,12 @@ func ListServer(ctx context.Context, config *policy.Config, name string, environ
 		return nil, fmt.Errorf("connector %s: %w", name, err)
 	}
 	defer closeTools(tools)
-	return ListTools(ctx, mcpgate.LocalUpstream{Tools: tools, Name: name}, name)
+	listed, err := ListTools(ctx, mcpgate.LocalUpstream{Tools: tools, Name: name}, name)
+	account, mails := tools.(*mail.Account)
+	for i := range listed {
+		listed[i].Made, listed[i].Looks = true, mails && len(account.Lookups()) > 0
+	}
+	return listed, err
 }
 
 // openConnectors makes the configured connectors, which are upstreams like any
