@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -59,7 +58,10 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s.Ledger, s.Bytes = path.String(), ledgerBytes(string(path))
+			s.Ledger = path.String()
+			if s.Bytes, err = core.Size(ctx); err != nil {
+				return err
+			}
 			// A ledger that cannot be written just now was still read above.
 			s.Newer, _ = daemon.WrittenByNewer(ctx, core.Ledger)
 			fence, err := core.Fence(ctx)
@@ -77,17 +79,6 @@ func (a *app) statusCommand() *cobra.Command {
 	}
 	at.tenantFlags(c)
 	return c
-}
-
-// ledgerBytes is the size of the file with its write-ahead log.
-func ledgerBytes(path string) int64 {
-	total := int64(0)
-	for _, name := range []string{path, path + "-wal"} {
-		if info, err := os.Stat(name); err == nil {
-			total += info.Size()
-		}
-	}
-	return total
 }
 
 // countAtMost bounds how many operations status looks at.
