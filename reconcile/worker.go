@@ -131,7 +131,8 @@ func (w *Worker) round() bool {
 		w.failed(fmt.Errorf("asking what is due: %w", err))
 		return false
 	}
-	queue := make(chan deed.Due)
+	// The next lease is written while those of the one before are at work.
+	queue := make(chan deed.Due, ahead*w.opts.InFlight)
 	var working sync.WaitGroup
 	var moved atomic.Int64
 	for range min(ahead*w.opts.InFlight, len(due)) {
