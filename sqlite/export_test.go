@@ -21,3 +21,12 @@ func Migrations() ([]string, error) { return migrations() }
 
 // AttemptsText is attemptsText.
 func AttemptsText(attempts []deed.Attempt) ([]byte, error) { return attemptsText(attempts) }
+
+// ListTexts returns the statements by which a query is answered.
+func ListTexts(query deed.Query) []string {
+	var texts []string
+	for _, part := range partsOf(query) {
+		texts = append(texts, listText(indexFor(query, part), append([]condition{part}, conditionsOf(query)...)))
+	}
+	return texts
+}

@@ -71,27 +71,6 @@ type condition struct {
 	status deed.Status
 }
 
-// indexFor names the index that leaves the fewest rows to look at. Left to
-// itself the planner walks all of a tenant's operations in the order of the
-// listing, which is right only when most of them match.
-func indexFor(query deed.Query, part condition) string {
-	switch {
-	case query.Key != "":
-		return `NOT INDEXED` // the keys lead to the rows
-	case query.Fingerprint != "" && query.Tenant != "":
-		return `INDEXED BY operations_fingerprint`
-	case query.Matter != "" && query.Tenant != "":
-		return `INDEXED BY operations_matter`
-	case !query.Lapsed.IsZero():
-		return `INDEXED BY operations_lapses`
-	case part.status == "" || part.status == deed.StatusCommitted:
-		return `INDEXED BY operations_id`
-	case part.status == deed.StatusExecuting:
-		return `INDEXED BY operations_unresolved`
-	}
-	return `INDEXED BY operations_status`
-}
-
 func partsOf(query deed.Query) []condition {
 	if len(query.Statuses) == 0 {
 		return []condition{{text: "1"}}
@@ -143,13 +122,27 @@ func storedStatus(status deed.Status, and string) condition {
 	return condition{text: text + and, status: status}
 }
 
-func listPart(c *connection, query deed.Query, part condition, limit int) ([]*deed.Operation, error) {
-	conditions := append([]condition{part}, conditionsOf(query)...)
+func listText(index string, conditions []condition) string {
 	texts := make([]string, len(conditions))
 	for i := range conditions {
 		texts[i] = conditions[i].text
 	}
-	s, err := c.prepare(`SELECT ` + lightColumns + ` FROM operations o ` + indexFor(query, part) + ` WHERE ` + strings.Join(texts, ` AND `) + ` ORDER BY o.id DESC LIMIT ?`)
+	return `SELECT ` + lightColumns + ` FROM operations o ` + index + ` WHERE ` + strings.Join(texts, ` AND `) + ` ORDER BY o.id DESC LIMIT ?`
+}
+
+func listPart(c *connection, query deed.Query, part condition, limit int) ([]*deed.Operation, error) {
+	conditions := append([]condition{part}, conditionsOf(query)...)
+	index := indexFor(query, part)
+	if index == alongIDs && query.Tool != "" {
+		rare, err := isRare(c, query.Tenant, query.Tool)
+		if err != nil {
+			return nil, err
+		}
+		if rare {
+			index = `INDEXED BY operations_fingerprint`
+		}
+	}
+	s, err := c.prepare(listText(index, conditions))
 	if err != nil {
 		return nil, err
 	}
@@ -187,6 +180,12 @@ func conditionsOf(query deed.Query) []condition {
 	}
 	if query.Actor != "" {
 		where(`o.actor=?`, func(s *statement) { s.text(string(query.Actor)) })
+	}
+	if query.Fingerprint != "" && query.Tool == "" && query.Tenant != "" {
+		where(everyTool, func(s *statement) {
+			s.text(string(query.Tenant))
+			s.text(string(query.Tenant))
+		})
 	}
 	if query.Fingerprint != "" {
 		where(`o.fingerprint=?`, func(s *statement) { s.digest(string(query.Fingerprint)) })

@@ -65,6 +65,77 @@ func TestStatementsReadAlongTheirIndexes(t *testing.T) {
 	}
 }
 
+func TestListingsWalkAlongTheIndexThatFitsTheirFilter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	makeLedger(t, path)
+	conn := raw(t, path)
+	for name, test := range map[string]struct {
+		query deed.Query
+		index string
+	}{
+		"all of a tenant":          {deed.Query{Tenant: benchTenant}, "operations_id"},
+		"what is uncertain":        {deed.Query{Tenant: benchTenant, Tool: "a/b", Statuses: []deed.Status{deed.StatusUncertain}}, "operations_status (tenant=? AND status=?)"},
+		"a tool and a fingerprint": {deed.Query{Tenant: benchTenant, Tool: "a/b", Fingerprint: "x"}, "o USING INDEX operations_fingerprint (tenant=? AND tool=? AND fingerprint=?)"},
+		"a fingerprint":            {deed.Query{Tenant: benchTenant, Fingerprint: "x"}, "o USING INDEX operations_fingerprint (tenant=? AND tool=? AND fingerprint=?)"},
+		"the next tool":            {deed.Query{Tenant: benchTenant, Fingerprint: "x"}, "COVERING INDEX operations_fingerprint (tenant=? AND tool>?)"},
+	} {
+		for _, text := range sqlite.ListTexts(test.query) {
+			plan := strings.Join(rows(t, conn, "EXPLAIN QUERY PLAN "+text), "\n")
+			if !strings.Contains(plan, test.index) {
+				t.Errorf("%s is listed by\n%s\nwant %s", name, plan, test.index)
+			}
+		}
+	}
+}
+
+func TestARareToolIsListedLikeAnyOther(t *testing.T) {
+	ledger := openAt(t, filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{Patience: time.Minute})
+	const many, rare = 6000, "payments/void"
+	for from := int64(0); from < many; from += 1000 {
+		var batch deed.Change
+		for n := from; n < from+1000; n++ {
+			op := *newBenchOperation(n + 1).settle.Put[0]
+			op.DeliveredAt = op.SettledAt
+			if n%2000 == 7 {
+				op.Tool = rare
+			}
+			batch.Put = append(batch.Put, &op)
+		}
+		if _, err := ledger.Transact(t.Context(), deed.Scope{Tenant: benchTenant}, func(deed.View) (deed.Change, error) { return batch, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(query deed.Query) []deed.OperationID {
+		query.Tenant = benchTenant
+		page, err := ledger.List(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []deed.OperationID
+		for _, op := range page.Operations {
+			ids = append(ids, op.ID)
+		}
+		return ids
+	}
+	id := func(n int64) deed.OperationID { return newBenchOperation(n + 1).id() }
+	for name, test := range map[string]struct {
+		query deed.Query
+		want  []deed.OperationID
+	}{
+		"all of it":            {deed.Query{Tool: rare}, []deed.OperationID{id(4007), id(2007), id(7)}},
+		"its second page":      {deed.Query{Tool: rare, Before: id(4007)}, []deed.OperationID{id(2007), id(7)}},
+		"its newest":           {deed.Query{Tool: rare, Limit: 1}, []deed.OperationID{id(4007)}},
+		"what it committed":    {deed.Query{Tool: rare, Statuses: []deed.Status{deed.StatusCommitted}}, []deed.OperationID{id(4007), id(2007), id(7)}},
+		"the newest of many":   {deed.Query{Tool: "payments/refund", Limit: 2}, []deed.OperationID{id(5999), id(5998)}},
+		"a tool without any":   {deed.Query{Tool: "payments/none"}, nil},
+		"a fingerprint of one": {deed.Query{Fingerprint: deed.Fingerprint(benchDigest("order-8"))}, []deed.OperationID{id(7)}},
+	} {
+		if diff := cmp.Diff(test.want, list(test.query)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // The walk over twins may not grow with their number: it counts steps of
 // SQLite's machine, not time.
 func TestTwinsCostNoMoreWhenThereAreThousands(t *testing.T) {

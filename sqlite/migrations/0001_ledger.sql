@@ -102,7 +102,8 @@ CREATE TABLE operations (
 ) STRICT;
 
 CREATE UNIQUE INDEX operations_id ON operations (tenant, id);
-CREATE INDEX operations_fingerprint ON operations (tenant, fingerprint, tool, standing, id DESC);
+-- Listings of a tool that is rare are read along it too.
+CREATE INDEX operations_fingerprint ON operations (tenant, tool, fingerprint, standing, id DESC);
 CREATE INDEX operations_matter ON operations (tenant, matter, tool, standing, id DESC)
   WHERE matter <> '';
 CREATE INDEX operations_begun ON operations (tenant, matter, tool, begun_at)
