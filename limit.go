@@ -57,7 +57,7 @@ func (l *limiter) giveBack(name string) {
 }
 
 // sweepEach is how many buckets a take looks at to find full ones.
-const sweepEach = 4
+const sweepEach = 2
 
 // sweep forgets a few buckets that are full again: a full bucket says the same
 // as none. Map iteration begins anywhere, so that all are met in time.
