@@ -40,7 +40,8 @@ type Options struct {
 
 	// Progress is told what is being done; nil is silent.
 	Progress io.Writer
-	// Profile, when it is set, names a folder for profiles of each part.
+	// Profile, when it is set, names a folder for profiles of each part, which
+	// is made where there is none.
 	Profile string
 }
 

@@ -137,6 +137,9 @@ func (r *run) profile(name string) (stop func() error, err error) {
 	if r.Profile == "" {
 		return func() error { return nil }, nil
 	}
+	if err := os.MkdirAll(r.Profile, 0o700); err != nil {
+		return nil, fmt.Errorf("profiling: %w; nothing was measured", err)
+	}
 	cpu, err := os.Create(filepath.Join(r.Profile, name+".cpu"))
 	if err != nil {
 		return nil, fmt.Errorf("profiling: %w", err)

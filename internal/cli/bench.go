@@ -58,7 +58,7 @@ say something about deed.`,
 	c.Flags().IntVar(&o.Rounds, "rounds", 0, "`times` that each comparison is repeated (default 5)")
 	c.Flags().StringVar(&o.Dir, "dir", "", "`folder` on a disk for ledgers")
 	c.Flags().StringVar(&proxy, "mcp-proxy", "", "`command` of npm's mcp-proxy (default: $"+proxyVariable+")")
-	c.Flags().StringVar(&o.Profile, "profile", "", "existing `folder` for profiles of the loads")
+	c.Flags().StringVar(&o.Profile, "profile", "", "`folder` for profiles of the loads")
 	c.Flags().BoolVar(&onPostgres, "postgres", false, "measure the ledger in PostgreSQL (--operations: none by default)")
 	c.Flags().IntVar(&p.Calls, "calls", 0, "with --postgres: `calls` per round with 64 callers (default 6400)")
 	c.Flags().StringVar(&dbos, "dbos", "", "with --postgres: `command` of test/peers/dbos (default: $"+dbosVariable+")")
