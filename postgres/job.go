@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"sync/atomic"
 
 	"github.com/deed-run/deed"
@@ -94,6 +95,18 @@ func (j *job) names() []string {
 		}
 	}
 	return append(names, moneyNames(scope)...)
+}
+
+// about are the operations of an Append: a change that comes later does not
+// overtake it.
+func (j *job) about() []string {
+	var names []string
+	for i := range j.events {
+		if name := "i" + string(j.events[i].OperationID); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // slotsOfAKind is the number of rows that a tenant's locks of one kind have

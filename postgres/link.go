@@ -24,6 +24,22 @@ type link struct {
 	patience time.Duration
 	// warned is set when the server warned of something since it was cleared.
 	warned atomic.Bool
+	// sent counts the bytes that the system took for the server.
+	sent atomic.Int64
+	// used is when the server answered last.
+	used time.Time
+}
+
+// counted is a connection that counts what it sends.
+type counted struct {
+	net.Conn
+	sent *atomic.Int64
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.sent.Add(int64(n))
+	return n, err
 }
 
 // step is one statement of a round trip.
@@ -62,7 +78,11 @@ func openLink(config *pgx.ConnConfig, patience time.Duration) (*link, error) {
 		if ctx.Value(dialling{}) == nil {
 			return nil, errNoCancel
 		}
-		return dial(ctx, network, address)
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &counted{conn, &l.sent}, nil
 	}
 	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
 		if notice.SeverityUnlocalized == "WARNING" {
@@ -77,6 +97,15 @@ func openLink(config *pgx.ConnConfig, patience time.Duration) (*link, error) {
 	}
 	l.conn = conn
 	return l, nil
+}
+
+// lives looks whether a link that was not used for a while is still there: a
+// round trip with a COMMIT in it had better not find out.
+func (l *link) lives() bool {
+	if l.conn.IsClosed() {
+		return false
+	}
+	return time.Since(l.used) < time.Second || l.conn.PgConn().CheckConn() == nil
 }
 
 // run sends the steps in one round trip and reads what they yield. After an
@@ -100,6 +129,7 @@ func (l *link) run(steps []step) error {
 	if err := results.Close(); err != nil && failed == nil {
 		failed = err
 	}
+	l.used = time.Now()
 	return failed
 }
 

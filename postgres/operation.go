@@ -20,8 +20,13 @@ type stored struct {
 	// What the transaction writes.
 	dirty                   bool
 	newArguments, newResult bool
-	// known is the number of receipts that the ledger has.
+	// known is the number of receipts that the ledger has, lines their text.
 	known int
+	lines string
+	// remembered: it was not read but is taken to be as it was written here.
+	remembered bool
+	// document is the record that the transaction writes.
+	document string
 }
 
 // row collects the columns of an operation.
@@ -30,6 +35,7 @@ type row struct {
 	deliveredAt       *int64
 	record, receipts  string
 	arguments, result []byte
+	named             rememberedKey
 }
 
 func (r *row) light() []any {
@@ -59,7 +65,7 @@ func (r *row) open() (*stored, error) {
 		op.DeliveredAt = fromMicros(*r.deliveredAt)
 	}
 	op.Arguments, op.Result = r.arguments, r.result
-	r.Operation, r.known = op, len(op.Receipts)
+	r.Operation, r.known, r.lines = op, len(op.Receipts), r.receipts
 	return &r.stored, nil
 }
 
@@ -86,6 +92,7 @@ func (c *columns) add(at *stored) error {
 	if err != nil {
 		return err
 	}
+	at.document, at.lines = record, at.lines+receipts
 	c.id = append(c.id, indexedText(string(op.ID)))
 	c.actor = append(c.actor, indexedText(string(op.Actor)))
 	c.tool = append(c.tool, indexedText(string(op.Tool)))

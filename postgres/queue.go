@@ -4,7 +4,9 @@ package postgres
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +23,13 @@ const (
 	retryAfter = time.Second
 )
 
-// queue hands out the jobs, one batch of a tenant at a time: batches of one
-// tenant follow each other, so that its events keep their order.
+// mostOut is how many batches of a tenant may be on their way at once: while
+// one waits for the database, the next is decided.
+const mostOut = 2
+
+// queue hands out the jobs in batches. Two batches of a tenant that are on
+// their way at once have nothing in common, and one of them at most appends
+// events for their own sake, so that these keep their order.
 type queue struct {
 	maxBatch int
 
@@ -43,8 +50,13 @@ type line struct {
 	tenant deed.Tenant
 	jobs   []*job
 	urgent int
-	// busy: a writer has a batch of it. listed: it is in ready.
-	busy, listed bool
+	// out is the number of batches that writers have of it, names what the jobs
+	// in them are about; appending: one of them appends events.
+	out       int
+	names     map[string]bool
+	appending bool
+	// listed: it is in ready.
+	listed bool
 	// due: its batched events have waited long enough.
 	due   bool
 	timer *time.Timer
@@ -67,7 +79,7 @@ func (q *queue) push(j *job) error {
 	}
 	at := q.tenants[j.tenant]
 	if at == nil {
-		at = &line{tenant: j.tenant}
+		at = &line{tenant: j.tenant, names: map[string]bool{}}
 		q.tenants[j.tenant] = at
 	}
 	at.jobs = append(at.jobs, j)
@@ -96,10 +108,10 @@ func (q *queue) later(at *line, wait time.Duration) {
 
 // offer lists a line that has something worth a commit.
 func (q *queue) offer(at *line) {
-	if at.busy || at.listed || len(at.jobs) == 0 {
+	if at.out == mostOut || at.listed || len(at.jobs) == 0 {
 		return
 	}
-	if at.urgent > 0 || at.due || q.closed {
+	if at.urgent > 0 || at.out == 0 && (at.due || q.closed) {
 		at.listed = true
 		q.ready = append(q.ready, at)
 		q.wake.Signal()
@@ -120,12 +132,17 @@ func (q *queue) take() (*line, []*job) {
 		}
 		at := q.ready[0]
 		q.ready = append(q.ready[:0:0], q.ready[1:]...)
-		at.listed, at.busy = false, true
+		at.listed = false
+		at.out++
 		q.gather(at)
 		if batch := q.pick(at); len(batch) > 0 {
+			q.offer(at)
 			return at, batch
 		}
-		q.freeLocked(at)
+		// What is left waits for a batch that is on its way, if there is one.
+		if at.out--; at.out == 0 {
+			q.freeLocked(at)
+		}
 	}
 }
 
@@ -143,17 +160,18 @@ func (q *queue) gather(at *line) {
 // pick takes jobs that have nothing in common; the others stay in their
 // order.
 func (q *queue) pick(at *line) []*job {
-	names := map[string]bool{}
+	names := maps.Clone(at.names)
 	var batch, rest []*job
+	appending := false
 	for i, j := range at.jobs {
 		if len(batch) == q.maxBatch {
 			rest = append(rest, at.jobs[i:]...)
 			break
 		}
 		mine := j.names()
-		held := false
-		for _, name := range mine {
-			held = held || names[name]
+		held := slices.ContainsFunc(mine, func(name string) bool { return names[name] })
+		if j.change == nil && at.appending {
+			held, mine = true, j.about()
 		}
 		// A name that somebody waits for is taken too: later jobs do not
 		// overtake it.
@@ -171,9 +189,14 @@ func (q *queue) pick(at *line) []*job {
 		}
 		if j.taken.CompareAndSwap(jobWaiting, jobTaken) {
 			batch = append(batch, j)
+			appending = appending || j.change == nil
+			for _, name := range mine {
+				at.names[name] = true
+			}
 		}
 	}
-	at.jobs, at.due = rest, false
+	at.due = at.due && at.appending
+	at.jobs, at.appending = rest, at.appending || appending
 	return batch
 }
 
@@ -198,16 +221,27 @@ func (q *queue) giveBack(at *line, jobs []*job, failed bool) {
 	}
 }
 
-// free lets the next writer have the line.
-func (q *queue) free(at *line) {
+// free lets others have what a batch was about.
+func (q *queue) free(at *line, batch []*job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	for _, j := range batch {
+		for _, name := range j.names() {
+			delete(at.names, name)
+		}
+		if j.change == nil {
+			at.appending = false
+		}
+	}
+	at.out--
 	q.freeLocked(at)
 }
 
 func (q *queue) freeLocked(at *line) {
-	at.busy = false
 	if len(at.jobs) == 0 {
+		if at.out > 0 {
+			return
+		}
 		if at.timer != nil {
 			at.timer.Stop()
 			at.timer = nil
