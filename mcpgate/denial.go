@@ -80,7 +80,7 @@ func (s situation) ruleDenial(reason deed.Reason) wording {
 	case deed.ReasonPolicyChanged:
 		what, who = "the policy no longer permits this action", "The operator can change the policy."
 	case deed.ReasonQuarantined:
-		what, who = "the definition of "+s.tool+" changed since it was accepted", "The operator must accept it: deed tools accept."
+		what, who = "the definition of "+s.tool+" changed since it was accepted", "The operator can look at it with deed tools diff "+s.full()+", and accept it."
 	case deed.ReasonRevisionChanged:
 		what, who = "what this action is about has changed meanwhile"+s.because(), "Read it anew and tell the user."
 	case deed.ReasonUpstreamChanged:

@@ -158,7 +158,7 @@ func (s situation) running() wording {
 		}
 	}
 	return wording{
-		Text: sentences(fmt.Sprintf("Still running since %s; nothing was sent twice. In %s s call once more with %s: you get its result.", s.when, s.seconds(), s.same()),
+		Text: sentences(fmt.Sprintf("Still running since %s; nothing was sent twice. In %s s call once more with %s: you get its result, or that it is unknown.", s.when, s.seconds(), s.same()),
 			s.newAction("A new key would not be faster and is refused.", ""), s.op),
 		Next: nextRetrySame, Say: "It is still running.",
 	}

@@ -61,6 +61,14 @@ type surroundings struct {
 	runs  bool   // what is approved runs by itself
 }
 
+// full is the tool's name with that of its server.
+func (s situation) full() string {
+	if s.answer.Rule.Tool != "" {
+		return string(s.answer.Rule.Tool)
+	}
+	return s.tool
+}
+
 func situate(answer deed.Answer, d *described, around surroundings) situation {
 	s := situation{answer: answer, tool: d.Name, hasKey: d.adds() || d.own != "", keyName: d.keyName(), surroundings: around, when: stamp(answer.At)}
 	if op := answer.Operation; op != nil {
