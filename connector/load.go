@@ -212,6 +212,9 @@ func (c *Connector) Account() string {
 	return c.base.String()
 }
 
+// BaseURL is what the paths of the tools are found under.
+func (c *Connector) BaseURL() string { return c.base.String() }
+
 // Close drops idle connections. Calls under way are not ended.
 func (c *Connector) Close() error {
 	c.transport.CloseIdleConnections()

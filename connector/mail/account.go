@@ -123,6 +123,15 @@ func (a *Account) Identity() string {
 	return fmt.Sprintf("mail:%s via smtp://%s", a.sender.text, a.server.Address)
 }
 
+// Servers are the addresses, host:port, that the account connects to: SMTP first, and IMAP if it has one.
+func (a *Account) Servers() []string {
+	list := []string{a.server.Address}
+	if a.options.IMAP != nil {
+		list = append(list, a.options.IMAP.address())
+	}
+	return list
+}
+
 func orDefault[T comparable](value *T, otherwise T) {
 	var zero T
 	if *value == zero {

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -63,6 +65,9 @@ func (a *app) configExplainCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use: "explain TOOL ARGS.json", Short: "Show class, key, fingerprint and matter of a call; connects to nothing", Args: cobra.ExactArgs(2),
+		Long: `Shows what becomes of a call of TOOL, or of a request of a route, which is named as
+the configuration writes it ("POST api/v1/orders") and whose arguments are path,
+query and body. It connects to nothing.`,
 		Example: "  deed config explain tickets/create_ticket args.json --config deed.yaml",
 		RunE: action(func(_ context.Context, args []string) error {
 			e, err := a.explain(file, deed.Tool(args[0]), args[1])
@@ -75,6 +80,9 @@ func (a *app) configExplainCommand() *cobra.Command {
 			}
 			if err := a.print(explainLines(e)...); err != nil {
 				return err
+			}
+			if config, err := a.rules(file, policy.BareOptions{}); err == nil && unnamed(config, e.Tool) {
+				a.note("the configuration has no entry for " + string(e.Tool) + ": these are the defaults; if it should have one, look how its name is spelt")
 			}
 			if refusal != nil {
 				return fail(exitFailed, "%w; correct the arguments or the rule", refusal)
@@ -121,12 +129,31 @@ func (a *app) explain(file string, tool deed.Tool, arguments string) (policy.Exp
 	if err != nil {
 		return policy.Explanation{}, err
 	}
+	tool = routeTool(config, tool)
 	e, err := policy.Explain(config, tool, data)
 	var refusal *policy.Refusal
 	if err != nil && !errors.As(err, &refusal) {
 		return e, &failure{code: exitUsage, err: err}
 	}
 	return e, err
+}
+
+// routeTool is the tool of a route that is named as the configuration writes it,
+// METHOD name/path; any other name stays.
+func routeTool(config *policy.Config, name deed.Tool) deed.Tool {
+	for _, r := range config.Routes {
+		if string(name) == r.Method+" "+r.Upstream+"/"+strings.TrimPrefix(r.Pattern, "/") {
+			return r.Name()
+		}
+	}
+	return name
+}
+
+// unnamed says that the configuration has no entry for a tool: its name may be
+// misspelt.
+func unnamed(config *policy.Config, tool deed.Tool) bool {
+	_, entry := config.Tools[tool]
+	return config.File != "" && !entry && !slices.ContainsFunc(config.Routes, func(r policy.Route) bool { return r.Name() == tool })
 }
 
 // maxArguments is the most that a call's arguments may be.
@@ -156,6 +183,28 @@ func (a *app) readArguments(word string) ([]byte, error) {
 	return bytes.TrimSpace(data), nil
 }
 
+func approvalWords(a *policy.ApprovalExplanation) string {
+	if a == nil {
+		return ""
+	}
+	text := ": when " + a.When + ", within " + a.Expires + ", sent " + strings.ReplaceAll(a.Run, "_", " ")
+	if len(a.Approvers) > 0 {
+		text += fmt.Sprintf(", by %d of %d named", a.Quorum, len(a.Approvers))
+	}
+	return text
+}
+
+func budgetWords(b *policy.BudgetExplanation) string {
+	if b == nil {
+		return "none"
+	}
+	amount := b.Amount
+	if amount == "" {
+		amount = "an amount that cannot be told"
+	}
+	return fmt.Sprintf("%s of %s %s (%s per %s, of each %s)", amount, b.Name, b.Currency, b.Limit, b.Window, b.Scope)
+}
+
 func explainLines(e policy.Explanation) []string {
 	rows := [][]string{
 		{"tool", string(e.Tool)}, {"effect", string(e.Effect) + ": " + e.Why}, {"key", e.Key.Rule},
@@ -170,8 +219,12 @@ func explainLines(e policy.Explanation) []string {
 		}
 		rows = append(rows, []string{"  " + part.Name, value})
 	}
+	matter := string(e.Matter)
+	if matter == "null" {
+		matter = "none"
+	}
 	rows = append(rows, []string{"fingerprint", string(e.Fingerprint)}, []string{"canonical", e.Canonical},
-		[]string{"matter", string(e.Matter)}, []string{"approval", e.Approval}, []string{"timeout", e.Timeout},
+		[]string{"matter", matter}, []string{"approval", e.Approval + approvalWords(e.ApprovalRule)}, []string{"budget", budgetWords(e.Budget)}, []string{"timeout", e.Timeout},
 		[]string{"policy", e.PolicyRevision})
 	return table(rows)
 }

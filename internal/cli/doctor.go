@@ -43,9 +43,11 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check the installation; every finding says what to do", Args: cobra.NoArgs,
 		Long: `Checks the version, the configuration and its servers, the ledger with its mode,
-space, clock and uncertain operations, and whether the servers of your MCP clients
-run through deed. It calls no tool. Exit code 1 means that something is broken;
-warnings do not count.`,
+space, clock, fence and uncertain operations, whether HTTP APIs, connectors, mail
+servers, webhooks and issuers of tokens can be reached and their secrets are set,
+and whether the servers of your MCP clients run through deed. It calls no tool and
+sends nothing anywhere. Exit code 1 means that something is broken; warnings do
+not count.`,
 		Example: "  deed doctor\n  deed doctor --config deed.yaml",
 		RunE: action(func(ctx context.Context, _ []string) error {
 			findings := a.examine(ctx, at)
@@ -104,5 +106,6 @@ func (a *app) examine(ctx context.Context, at place) []finding {
 	if len(daemon.Servers(config)) > 0 {
 		findings = append(findings, a.examineUpstreams(ctx, config, at)...)
 	}
+	findings = append(findings, a.examineOutside(ctx, config)...)
 	return append(findings, a.examineClients()...)
 }

@@ -45,6 +45,11 @@ func (a *app) examineLedger(ctx context.Context, ledger daemon.Place, config *po
 	}
 	who := deed.Principal{Tenant: config.Tenant, Actor: "doctor", Rights: []deed.Right{deed.RightRead}}
 	findings = append(findings, examineClock(ctx, core, who), examineUncertain(ctx, core, who, at))
+	if fence, err := core.Fence(ctx); err != nil {
+		findings = append(findings, ok("fence", "%v", err).as(broken, "see ledger"))
+	} else if fence.Stands() {
+		findings = append(findings, ok("fence", "%s", fenceLine(fence, core.Clock.Now())).as(warning, "held: "+at.command("ops list --status awaiting_approval")))
+	}
 	a.closing(core, &err)
 	if err != nil {
 		findings = append(findings, ok("ledger", "closing: %v", err).as(broken, ""))

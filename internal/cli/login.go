@@ -39,6 +39,10 @@ that only you can read. ` + tokenVariable + ` in the environment wins over it. -
 			if err != nil {
 				return fail(exitUsage, "--server %q is no address of a daemon; nothing was kept; write http://host:port", server)
 			}
+			if asksNobody(ctx, server) {
+				return fail(exitRefused, "%s asks nobody for a token: no auth is configured there, so that whoever reaches it may look and nobody may decide; the token was not kept; "+
+					"declare auth.tokens, or decide on its machine with deed ops --ledger; the token that deed serve prints is for the console only", server)
+			}
 			if _, err := client.Stats(ctx); err != nil {
 				return fmt.Errorf("%w; the token was not kept", (&serverDesk{base: server}).explain(err))
 			}
@@ -52,6 +56,17 @@ that only you can read. ` + tokenVariable + ` in the environment wins over it. -
 	c.Flags().BoolVar(&forget, "forget", false, "remove the kept token")
 	_ = c.MarkFlagRequired("server")
 	return c
+}
+
+// asksNobody reports whether a daemon answers without a token: there any token
+// would seem to be known.
+func asksNobody(ctx context.Context, server string) bool {
+	nobody, err := api.New(api.Options{BaseURL: server})
+	if err != nil {
+		return false
+	}
+	_, err = nobody.Stats(ctx)
+	return err == nil
 }
 
 // tokensFile holds tokens by server.

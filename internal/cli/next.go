@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -39,6 +40,9 @@ func nextSteps(op *deed.Operation, now time.Time, out outlook, at place) []step 
 	switch state {
 	case deed.StateAwaitingApproval:
 		steps = append(steps, step{What: "it waits for a person until " + op.Approval.ExpiresAt.UTC().Format(time.RFC3339) + "; look at the arguments, then decide:"})
+		if strings.Contains(op.PolicyRevision, " fence ") {
+			steps = append(steps, step{What: "a fence holds it, for the ledger has lost rows and it may have been done (" + place{config: at.config, ledger: at.ledger}.command("ledger fence") + "): look at the provider, and approve it only if it is not there"})
+		}
 		offer(deed.EventApproved, "send exactly this, once", "approve", "--digest "+string(op.Approval.Digest))
 		offer(deed.EventApprovalDenied, "never send it; the agent is told why", "deny", "--digest "+string(op.Approval.Digest)+` --reason "why"`)
 	case deed.StateAuthorized:

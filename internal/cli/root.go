@@ -101,12 +101,12 @@ func (a *app) ledgerCommand() *cobra.Command {
 deed processes on one machine may share; or a PostgreSQL database for gateways
 on many machines. It is found in this order:
 
-  --ledger FILE, or --ledger postgres://USER@HOST:5432/DATABASE
-  ledger: sqlite:FILE or ledger: postgres://... in the file named by --config;
-  a FILE is relative to that file
-  $XDG_STATE_HOME/deed/ledger.db when that variable is set (not on Windows)
-  ~/.local/state/deed/ledger.db, on macOS ~/Library/Application
-  Support/deed/ledger.db, on Windows %LocalAppData%\deed\ledger.db
+    --ledger FILE, or --ledger postgres://USER@HOST:5432/DATABASE
+    ledger: sqlite:FILE or ledger: postgres://... in the file named by --config;
+    a FILE is relative to that file
+    $XDG_STATE_HOME/deed/ledger.db when that variable is set (not on Windows)
+    ~/.local/state/deed/ledger.db, on macOS ~/Library/Application
+    Support/deed/ledger.db, on Windows %LocalAppData%\deed\ledger.db
 `
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -22,9 +23,12 @@ func served(t *testing.T, token string) string {
 	t.Helper()
 	dir := t.TempDir()
 	sum := sha256.Sum256([]byte(token))
+	auth := map[string]any{}
+	if token != "" {
+		auth["tokens"] = []any{map[string]any{"sha256": hex.EncodeToString(sum[:]), "tenant": "acme", "actor": "ada", "rights": []string{"call", "read", "resolve"}}}
+	}
 	doc, err := json.Marshal(map[string]any{
-		"ledger": "sqlite:ledger.db", "listen": "127.0.0.1:0",
-		"auth":      map[string]any{"tokens": []any{map[string]any{"sha256": hex.EncodeToString(sum[:]), "tenant": "acme", "actor": "ada", "rights": []string{"call", "read", "resolve"}}}},
+		"ledger": "sqlite:ledger.db", "listen": "127.0.0.1:0", "auth": auth,
 		"upstreams": map[string]any{"shop": map[string]any{"command": []string{binary, "fixture", "stdio", "--dir", filepath.Join(dir, "provider")}}},
 	})
 	if err != nil {
@@ -58,6 +62,18 @@ func served(t *testing.T, token string) string {
 	}
 	t.Fatal("deed serve says nothing of where it listens")
 	return ""
+}
+
+// Where nobody is asked for a token, any token would seem to be known.
+func TestLoginKeepsNoTokenForADaemonThatAsksForNone(t *testing.T) {
+	server := served(t, "")
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	login := exec.Command(binary, "login", "--server", server)
+	login.Stdin = strings.NewReader("anything\n")
+	out, err := login.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 4 || !strings.Contains(string(out), "asks nobody for a token") {
+		t.Errorf("deed login: %v\n%s", err, out)
+	}
 }
 
 func TestOpsWorkThroughARunningDaemon(t *testing.T) {
