@@ -21,19 +21,24 @@ func falseReports() []story {
 		}
 	}
 	over := func(url bool) setup {
-		return setup{tools: business(), url: url, command: !url, defaults: map[string]any{"timeout": "1s", "late": "1s"}}
+		return setup{tools: business(), url: url, command: !url}
+	}
+	silent := func(url bool) setup {
+		s := over(url)
+		s.defaults = map[string]any{"timeout": "1s", "late": "1s"}
+		return s
 	}
 	rows := []story{
 		{id: "L05 refused connection", setup: over(true), play: l05Refused},
 		{id: "L05 connection closed after the effect", setup: over(true), play: sent(provider.CommitDrop), agent: l05Agent},
 		{id: "L05 answer cut in the middle", setup: over(true), play: sent(provider.HalfJSON)},
-		{id: "L05 no answer in time", setup: over(true), play: sent(provider.CommitHang)},
+		{id: "L05 no answer in time", setup: silent(true), play: sent(provider.CommitHang)},
 		{id: "L05 503 after the effect", setup: over(true), play: sent(provider.Commit5xx)},
 		{id: "L05 404 after the effect", setup: over(true), play: sent(provider.Commit404)},
 		{id: "L05 a page in place of the answer", setup: over(true), play: sent(provider.Garbage)},
 		{id: "L05 server exits after the effect", setup: over(false), play: sent(provider.CommitDrop), only: overMCP},
 		{id: "L05 line cut in the middle", setup: over(false), play: sent(provider.HalfJSON), only: overMCP},
-		{id: "L05 server never answers", setup: over(false), play: sent(provider.CommitHang), only: overMCP},
+		{id: "L05 server never answers", setup: silent(false), play: sent(provider.CommitHang), only: overMCP},
 	}
 	for i := range rows {
 		rows[i].rotates = true

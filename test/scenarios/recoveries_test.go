@@ -111,7 +111,7 @@ func e01(w *world) {
 	call := charge("charge:order-1:first", "order-1", 100)
 	w.call(call, "no answer")
 	w.running.Kill()
-	w.later(10 * time.Second)
+	w.later(time.Minute)
 	w.start()
 	step := w.call(call, "uncertain:outcome_unknown")
 	if step.Result.Operation.ID == "" {

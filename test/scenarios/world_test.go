@@ -83,7 +83,9 @@ func prepare(t *testing.T, p place, s setup) *world {
 	default:
 		upstream = map[string]any{"command": fixture.Upstream()}
 	}
-	defaults := map[string]any{"lease": "5s", "timeout": "2s", "late": "2s"}
+	// A provider that answers does so within the time-out on any machine; the
+	// stories of one that does not set a short one.
+	defaults := map[string]any{"lease": "5s", "timeout": "20s", "late": "2s"}
 	maps.Copy(defaults, s.defaults)
 	tools := map[string]any{}
 	for name, rules := range s.tools {
