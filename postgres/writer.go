@@ -20,12 +20,9 @@ type writers struct {
 	config   *pgx.ConnConfig
 	patience time.Duration
 	clock    deed.Clock
-	// number tells this ledger's events from those that others write in the
-	// same microsecond.
-	number  int64
-	tell    func(deed.Tenant, []*deed.Operation)
-	memory  *memory
-	running sync.WaitGroup
+	tell     func(deed.Tenant, []*deed.Operation)
+	memory   *memory
+	running  sync.WaitGroup
 
 	// idle are the links that nobody uses, the latest last: it is taken first,
 	// for it is the one that knows the statements.
@@ -38,7 +35,7 @@ func (w *writers) start(n int) {
 		w.running.Add(1)
 		go func() {
 			defer w.running.Done()
-			one := writer{writers: w}
+			one := writer{writers: w, number: randomNumber()}
 			one.loop()
 		}()
 	}
@@ -78,7 +75,10 @@ func (w *writers) giveLinkBack(l *link) {
 // writer is one of them. link is nil until it is needed, and after a failure.
 type writer struct {
 	*writers
-	link *link
+	// number tells this writer's events from those that others write in the
+	// same microsecond.
+	number int64
+	link   *link
 }
 
 func (w *writer) loop() {
