@@ -105,7 +105,13 @@ func (l *link) lives() bool {
 	if l.conn.IsClosed() {
 		return false
 	}
-	return time.Since(l.used) < time.Second || l.conn.PgConn().CheckConn() == nil
+	if time.Since(l.used) < time.Second {
+		return true
+	}
+	// One that does not answer must leave the time to try another.
+	ctx, cancel := context.WithTimeout(context.Background(), l.patience/5)
+	defer cancel()
+	return l.conn.Ping(ctx) == nil
 }
 
 // run sends the steps in one round trip and reads what they yield. After an
