@@ -47,7 +47,8 @@ const (
 )
 
 // gatheredLog keeps the frames of a transaction until its last one, which its
-// header marks, and writes them at once.
+// header marks, and writes them at once. It does not learn of a rollback: the
+// connections on it write no frame before their commit (PRAGMA cache_spill).
 type gatheredLog struct {
 	vfs.File
 	// frames belong at from and follow each other.

@@ -155,7 +155,9 @@ func (p location) openError(err error) error {
 }
 
 // configureWriter makes commits durable: every one is synced, and on macOS
-// past the cache of the disk.
+// past the cache of the disk. Pages reach the log with the commit only: frames
+// that wait in memory after a rollback (see gatheredLog) would be written later,
+// over what others have committed in their place.
 func (p location) configureWriter(conn *connection) error {
 	if err := intoWAL(conn, p.patience); err != nil {
 		return err
@@ -171,6 +173,7 @@ func (p location) configureWriter(conn *connection) error {
 		PRAGMA fullfsync = ON;
 		PRAGMA checkpoint_fullfsync = ON;
 		PRAGMA cache_size = -16384;
+		PRAGMA cache_spill = OFF;
 		PRAGMA trusted_schema = OFF;
 	`)
 }
