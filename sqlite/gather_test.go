@@ -66,7 +66,7 @@ func TestATransactionTooLongToGatherIsWrittenWhole(t *testing.T) {
 	var batch deed.Change
 	for n := range int64(40) {
 		op := *newBenchOperation(n + 1).begin.Put[0]
-		op.Arguments = fmt.Appendf(nil, `{"note":%q}`, strings.Repeat("x", 15_000_000))
+		op.Arguments = fmt.Appendf(nil, `{"note":%q}`, strings.Repeat("x", 100_000))
 		op.PayloadDigest = deed.Digest(benchDigest(fmt.Sprint(n)))
 		batch.Put = append(batch.Put, &op)
 	}
