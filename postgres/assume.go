@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -62,7 +63,7 @@ type toolArrays struct {
 
 func (a *toolArrays) add(tool, rules, name string, active []byte) {
 	for i := range a.tool {
-		if a.tool[i] == tool && a.rules[i] == rules {
+		if a.tool[i] == tool && a.rules[i] == rules && bytes.Equal(a.active[i], active) && (a.active[i] == nil) == (active == nil) {
 			return
 		}
 	}
@@ -150,8 +151,10 @@ func (a *assumption) tell() bool {
 
 // decide decides one job; false leaves it to the ledger.
 func (a *assumption) decide(j *job, q *request) bool {
+	// What is in force may be learned anew meanwhile: the database is asked
+	// about what was decided by.
+	active, known := a.writers.memory.active(q.scope.Tool)
 	if q.scope.ID == "" {
-		active, known := a.writers.memory.active(q.scope.Tool)
 		if !known || slices.ContainsFunc(q.scope.Keys, func(key deed.Key) bool { return a.writers.memory.hasKey(q.scope.Tenant, key) }) {
 			return false
 		}
@@ -171,13 +174,13 @@ func (a *assumption) decide(j *job, q *request) bool {
 	j.err, j.put, j.wanted = nil, wanted.Put, wanted
 	a.taken = append(a.taken, j)
 	if q.scope.ID == "" {
-		a.ask(q)
+		a.ask(q, active)
 	}
 	return true
 }
 
-// ask adds what has to be so for a view to be empty.
-func (a *assumption) ask(q *request) {
+// ask adds what has to be so for a view to be empty but for the rules in force.
+func (a *assumption) ask(q *request, active []byte) {
 	scope := &q.scope
 	for rank, key := range scope.Keys {
 		a.keys.add(0, rank, key, scope)
@@ -191,7 +194,6 @@ func (a *assumption) ask(q *request) {
 			a.matters.add(0, tool, string(matter))
 		}
 	}
-	active, _ := a.writers.memory.active(scope.Tool)
 	a.tools.add(tool, indexedText(string(scope.FingerprintRules)), indexedText(deed.ActiveSetting(scope.Tool)), active)
 	a.locks = append(a.locks, slots(scope)...)
 }
