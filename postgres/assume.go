@@ -106,13 +106,22 @@ func (w *writer) assume(jobs []*job) (left, done []*job) {
 }
 
 // sift parts what may be assumed from what has to be looked up. Batched events
-// go with either.
+// go with what is assumed; a change that they may decide is looked up after them.
 func (w *writer) sift(jobs []*job) (likely, left []*job) {
 	if !w.memory.hopeful() {
 		return nil, jobs
 	}
+	told := map[string]bool{}
 	for _, j := range jobs {
-		if j.change == nil || j.lost == nil && (begins(&j.scope) || moves(&j.scope) && w.memory.has(j.scope.Tenant, j.scope.ID)) {
+		if j.change == nil {
+			for _, name := range j.about() {
+				told[name] = true
+			}
+		}
+	}
+	for _, j := range jobs {
+		after := j.change != nil && slices.ContainsFunc(j.names(), func(name string) bool { return told[name] })
+		if j.change == nil || j.lost == nil && !after && (begins(&j.scope) || moves(&j.scope) && w.memory.has(j.scope.Tenant, j.scope.ID)) {
 			likely = append(likely, j)
 		} else {
 			left = append(left, j)

@@ -96,6 +96,22 @@ func TestWhatIsRememberedNeverOutweighsTheLedger(t *testing.T) {
 		}
 	})
 
+	t.Run("a refusal that was appended before is seen", func(t *testing.T) {
+		warm(t, 6000)
+		o, next := newBenchOperation(7), newBenchOperation(8)
+		begin(t, here, o)
+		refused := o.begin.Events[0]
+		refused.ID, refused.Name = "ev_refused", "conflict"
+		refused.Tool, refused.Fingerprint = next.scope.Tool, next.scope.Fingerprints[0]
+		if err := here.Append(t.Context(), []deed.Event{refused}, deed.Batched); err != nil {
+			t.Fatal(err)
+		}
+		views := begin(t, here, next)
+		if last := views[len(views)-1]; len(last.Refused) != 1 || last.Refused[0].Operation.ID != o.id() {
+			t.Errorf("a new key was decided with the refusals %+v", last.Refused)
+		}
+	})
+
 	t.Run("rules that another process put in force are the ones in force", func(t *testing.T) {
 		warm(t, 4000)
 		o := newBenchOperation(5)

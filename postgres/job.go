@@ -97,13 +97,20 @@ func (j *job) names() []string {
 	return append(names, moneyNames(scope)...)
 }
 
-// about are the operations of an Append: a change that comes later does not
-// overtake it.
+// about are the operations of an Append and the fingerprints that it tells of: a
+// change that comes later does not overtake it.
 func (j *job) about() []string {
 	var names []string
 	for i := range j.events {
-		if name := "i" + string(j.events[i].OperationID); !slices.Contains(names, name) {
-			names = append(names, name)
+		event := &j.events[i]
+		mine := []string{"i" + string(event.OperationID)}
+		if event.Tool != "" && event.Fingerprint != "" {
+			mine = append(mine, "f"+string(event.Tool)+"\x00"+string(event.Fingerprint))
+		}
+		for _, name := range mine {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names

@@ -51,10 +51,11 @@ type line struct {
 	jobs   []*job
 	urgent int
 	// out is the number of batches that writers have of it, names what the jobs
-	// in them are about; appending: one of them appends events.
+	// in them are about; appending: one of them appends events, about told.
 	out       int
 	names     map[string]bool
 	appending bool
+	told      map[string]bool
 	// listed: it is in ready.
 	listed bool
 	// due: its batched events have waited long enough.
@@ -162,14 +163,14 @@ func (q *queue) gather(at *line) {
 func (q *queue) pick(at *line) []*job {
 	names := maps.Clone(at.names)
 	var batch, rest []*job
-	appending := false
+	appending, told := false, map[string]bool{}
 	for i, j := range at.jobs {
 		if len(batch) == q.maxBatch {
 			rest = append(rest, at.jobs[i:]...)
 			break
 		}
 		mine := j.names()
-		held := slices.ContainsFunc(mine, func(name string) bool { return names[name] })
+		held := slices.ContainsFunc(mine, func(name string) bool { return names[name] || at.told[name] })
 		if j.change == nil && at.appending {
 			held, mine = true, j.about()
 		}
@@ -189,14 +190,21 @@ func (q *queue) pick(at *line) []*job {
 		}
 		if j.taken.CompareAndSwap(jobWaiting, jobTaken) {
 			batch = append(batch, j)
-			appending = appending || j.change == nil
+			if j.change == nil {
+				appending = true
+				for _, name := range j.about() {
+					told[name] = true
+				}
+			}
 			for _, name := range mine {
 				at.names[name] = true
 			}
 		}
 	}
 	at.due = at.due && at.appending
-	at.jobs, at.appending = rest, at.appending || appending
+	if at.jobs = rest; appending {
+		at.appending, at.told = true, told
+	}
 	return batch
 }
 
@@ -230,7 +238,7 @@ func (q *queue) free(at *line, batch []*job) {
 			delete(at.names, name)
 		}
 		if j.change == nil {
-			at.appending = false
+			at.appending, at.told = false, nil
 		}
 	}
 	at.out--
