@@ -219,6 +219,14 @@ func (m *memory) drop(id rememberedID) {
 	}
 }
 
+// clear drops all operations.
+func (m *memory) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.unsettled)
+	clear(m.named)
+}
+
 // forget drops what a transaction was about that may have failed.
 func (m *memory) forget(tenant deed.Tenant, w *writing) {
 	m.mu.Lock()

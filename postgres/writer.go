@@ -266,7 +266,10 @@ func (w *writer) undo(why error) error {
 	return sorted(why)
 }
 
+// discard also ends what is remembered: the next link may lead to a server that
+// has lost the latest rows, and gives their revisions out again.
 func (w *writer) discard() {
+	w.memory.clear()
 	w.link.drop()
 	w.link = nil
 }
