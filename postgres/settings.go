@@ -43,15 +43,24 @@ func (l *Ledger) Setting(ctx context.Context, name string, update func(old []byt
 }
 
 // replaceSetting locks the row, which it makes if there is none, and decides
-// on what it then holds.
+// on what it then holds. A setting that is to stay as it is costs a look: when
+// many callers start at once, each of them puts the same rules in force.
 func replaceSetting(link *link, patience time.Duration, name string, update func(old []byte) []byte) ([]byte, error) {
 	var old []byte
+	look := step{sql: sqlSetting, args: []any{name}, read: func(rows pgx.Rows) error { return rows.Scan(&old) }}
+	if err := link.run([]step{look}); err != nil {
+		return nil, err
+	}
+	if old != nil && stays(old, update(bytes.Clone(old))) {
+		return old, nil
+	}
+	old = nil
 	opening := opened(patience, step{sql: sqlSetting + ` FOR UPDATE`, args: []any{name}, read: func(rows pgx.Rows) error { return rows.Scan(&old) }})
 	if err := opening.run(link); err != nil {
 		return nil, err
 	}
 	next := update(bytes.Clone(old))
-	if next == nil {
+	if stays(old, next) {
 		link.rollback()
 		return old, nil
 	}
@@ -71,6 +80,11 @@ func replaceSetting(link *link, patience time.Duration, name string, update func
 		return nil, err
 	}
 	return value, link.commit()
+}
+
+// stays reports whether an update leaves a setting as it is.
+func stays(old, next []byte) bool {
+	return next == nil || old != nil && bytes.Equal(old, next)
 }
 
 var errAgain = errors.New("another process was first")
