@@ -36,10 +36,20 @@ func (l *loader) budget(query deed.BudgetQuery) error {
 	s.text(query.Budget.Currency)
 	s.text(query.Scope)
 	s.integer(after(query.Budget, l.view.Now))
-	if s.next() {
-		l.gave(s, query, query.Scope)
+	sum := sumOf(query, query.Scope)
+	for s.next() {
+		if s.readText() == "held" {
+			sum.Held = readSum(s)
+		} else {
+			sum.Spent = readSum(s)
+		}
 	}
+	l.view.Budgets = append(l.view.Budgets, sum)
 	return s.end()
+}
+
+func sumOf(query deed.BudgetQuery, share string) deed.BudgetSum {
+	return deed.BudgetSum{Budget: query.Budget.Name, Scope: share, Currency: query.Budget.Currency}
 }
 
 // sqlShares adds up every share of a budget.
@@ -62,22 +72,16 @@ func (l *loader) shares(query deed.BudgetQuery) error {
 	}
 	s.integer(after(query.Budget, l.view.Now))
 	for s.next() {
-		l.gave(s, query, s.readText())
+		sum := sumOf(query, s.readText())
+		sum.Held, sum.Spent = readSum(s), readSum(s)
+		l.view.Budgets = append(l.view.Budgets, sum)
 	}
 	return s.end()
 }
 
-// gave reads what a share holds and has spent.
-func (l *loader) gave(s *statement, query deed.BudgetQuery, share string) {
-	l.view.Budgets = append(l.view.Budgets, deed.BudgetSum{
-		Budget: query.Budget.Name, Scope: share, Currency: query.Budget.Currency,
-		Held: readSum(s), Spent: readSum(s),
-	})
-}
-
 // sumOfAmounts adds up in two halves: SQLite refuses a sum that is out of the
 // range of integers.
-const sumOfAmounts = `coalesce(sum(amount >> 32), 0) AS high, coalesce(sum(amount & 4294967295), 0) AS low`
+const sumOfAmounts = `coalesce(sum(amount >> 32), 0), coalesce(sum(amount & 4294967295), 0)`
 
 // readSum reads the halves of a sum, or the greatest amount when it is more.
 func readSum(s *statement) deed.Amount {

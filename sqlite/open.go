@@ -104,8 +104,9 @@ func (p location) uri() (string, error) {
 		return "", err
 	}
 	values := url.Values{}
-	values.Set("vfs", gathering(p.vfs))
-	if p.vfs == "" {
+	if p.vfs != "" {
+		values.Set("vfs", p.vfs)
+	} else {
 		values.Set("modeof", path)
 	}
 	path = filepath.ToSlash(path)
@@ -155,9 +156,7 @@ func (p location) openError(err error) error {
 }
 
 // configureWriter makes commits durable: every one is synced, and on macOS
-// past the cache of the disk. Pages reach the log with the commit only: frames
-// that wait in memory after a rollback (see gatheredLog) would be written later,
-// over what others have committed in their place.
+// past the cache of the disk.
 func (p location) configureWriter(conn *connection) error {
 	if err := intoWAL(conn, p.patience); err != nil {
 		return err
@@ -173,7 +172,6 @@ func (p location) configureWriter(conn *connection) error {
 		PRAGMA fullfsync = ON;
 		PRAGMA checkpoint_fullfsync = ON;
 		PRAGMA cache_size = -16384;
-		PRAGMA cache_spill = OFF;
 		PRAGMA trusted_schema = OFF;
 	`)
 }

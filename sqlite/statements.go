@@ -129,11 +129,10 @@ var statementTexts = [statementCount]string{
 	stmtVersion: `SELECT version FROM operations WHERE tenant=? AND id=?`,
 
 	// What a share of a budget holds, and what it spent since an instant.
-	stmtShare: `SELECT h.high, h.low, s.high, s.low FROM
-		(SELECT ` + sumOfAmounts + ` FROM bookings INDEXED BY bookings_held
-			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'held') h,
-		(SELECT ` + sumOfAmounts + ` FROM bookings INDEXED BY bookings_spent
-			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'spent' AND at>?5) s`,
+	stmtShare: `SELECT 'held', ` + sumOfAmounts + ` FROM bookings INDEXED BY bookings_held
+			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'held'
+		UNION ALL SELECT 'spent', ` + sumOfAmounts + ` FROM bookings INDEXED BY bookings_spent
+			WHERE tenant=?1 AND budget=?2 AND currency=?3 AND share=?4 AND state = 'spent' AND at>?5`,
 	stmtConsent: `SELECT operation FROM consents WHERE tenant=? AND id=?`,
 
 	stmtInsertOperation: insertOperation(),
