@@ -16,8 +16,8 @@ import (
 // them fails, by a division by zero, unless what was assumed is so.
 const (
 	// sqlAssume also makes sure that the clock is what it was taken for.
-	sqlAssume = `SELECT 1 / (CASE WHEN version = $2 AND (abs(` + now + ` - $3::bigint) < 1000000) IS NOT FALSE THEN 1 ELSE 0 END), ` + now + `,
-		set_config('lock_timeout', $1, true), ` + settings + ` FROM deed_ledger`
+	sqlAssume = `SELECT 1 / (CASE WHEN (SELECT version FROM deed_ledger) = $2 AND (abs(` + now + ` - $3::bigint) < 1000000) IS NOT FALSE THEN 1 ELSE 0 END), ` + now + `,
+		set_config('lock_timeout', $1, true), ` + settings
 
 	// sqlNothing makes sure that no key is taken, nothing is like what begins,
 	// and the rules are those that were in force. It comes after the locks.
@@ -210,7 +210,7 @@ func (a *assumption) ask(q *request, active []byte) {
 // steps are the whole transaction.
 func (a *assumption) steps() ([]step, error) {
 	tenant := indexedText(string(a.tenant))
-	steps := []step{{sql: `begin`}, {sql: sqlAssume, args: []any{milliseconds(a.lockWait()), int64(newestVersion), a.at}, read: func(rows pgx.Rows) error {
+	steps := []step{{sql: sqlBegin}, {sql: sqlAssume, args: []any{milliseconds(a.lockWait()), int64(newestVersion), a.at}, read: func(rows pgx.Rows) error {
 		var us int64
 		values := rows.RawValues()
 		err := rows.Scan(append([]any{nil, &us}, make([]any, len(values)-2)...)...)

@@ -56,7 +56,7 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milli
 func (b *batch) opening() []step {
 	tenant := indexedText(string(b.tenant))
 	steps := []step{
-		{sql: `begin`},
+		{sql: sqlBegin},
 		{sql: sqlSettings, args: []any{milliseconds(b.lockWait()), milliseconds(b.patience)}, read: b.readVersion},
 	}
 	var locks []int32

@@ -111,7 +111,7 @@ type openedTransaction struct {
 func opened(patience time.Duration, more ...step) *openedTransaction {
 	o := &openedTransaction{}
 	b := &batch{}
-	o.steps = append([]step{{sql: `begin`}, {sql: sqlSettings, args: []any{milliseconds(patience * 4 / 5), milliseconds(patience)},
+	o.steps = append([]step{{sql: sqlBegin}, {sql: sqlSettings, args: []any{milliseconds(patience * 4 / 5), milliseconds(patience)},
 		read: func(rows pgx.Rows) error {
 			err := b.readVersion(rows)
 			o.version = b.version

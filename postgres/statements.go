@@ -13,6 +13,10 @@ const now = `(extract(epoch from clock_timestamp()) * 1000000)::bigint`
 
 // Statements that open a write transaction.
 const (
+	// sqlBegin names the isolation, whatever the database's default is: what is
+	// read after waiting for a lock must show what its holder wrote.
+	sqlBegin = `begin isolation level read committed`
+
 	// sqlSettings holds for the transaction only, so that a pooler may hand the
 	// connection to others in between. A commit is made to wait for the disk
 	// whatever the default is; one that stops in the middle ends by itself; and

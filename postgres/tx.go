@@ -38,7 +38,7 @@ type insideTx struct {
 const (
 	sqlKeepSettings = `SELECT current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'),
 		current_setting('plan_cache_mode'), current_setting('enable_seqscan'), current_setting('enable_hashjoin'),
-		current_setting('enable_mergejoin'), current_setting('jit')`
+		current_setting('enable_mergejoin'), current_setting('jit'), current_setting('transaction_isolation')`
 	sqlBackSettings = `SELECT set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true),
 		set_config('plan_cache_mode', $3, true), set_config('enable_seqscan', $4, true), set_config('enable_hashjoin', $5, true),
 		set_config('enable_mergejoin', $6, true), set_config('jit', $7, true)`
@@ -87,19 +87,23 @@ func (t *insideTx) write(ctx context.Context, tx pgx.Tx, j *job) error {
 		b.read.at = &at
 	}
 	kept := make([]string, 7)
+	var isolation string
 	opening := b.opening()
 	opening[0] = step{sql: sqlKeepSettings, read: func(rows pgx.Rows) error {
-		places := make([]any, len(kept))
+		var places []any
 		for i := range kept {
-			places[i] = &kept[i]
+			places = append(places, &kept[i])
 		}
-		return rows.Scan(places...)
+		return rows.Scan(append(places, &isolation)...)
 	}}
 	if err := runSteps(ctx, tx, opening); err != nil {
 		return err
 	}
 	if b.version != newestVersion {
 		return versionError(b.version)
+	}
+	if isolation != "read committed" {
+		return &refusedError{fmt.Errorf("the transaction is at %s, where it does not see what others wrote while it waited for them; nothing was written; begin it at READ COMMITTED", isolation)}
 	}
 	if clock := t.ledger.options.Clock; clock != nil {
 		b.now = ledgerTime(clock.Now())

@@ -107,10 +107,10 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	if o.Transport != "" {
 		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
 	}
-	c.fence = &fenced{Policy: c.Policy, ledger: ledger}
+	c.fence = newFenced(c.Policy, ledger)
 	c.Policy = c.fence
 	if _, err := c.fence.look(ctx); err != nil {
-		o.Log("whether a fence stands could not be read: " + err.Error())
+		o.Log("whether a fence stands could not be read; until it can be, calls that change something wait for a person: " + err.Error())
 	}
 	if err := c.wire(ctx, o); err != nil {
 		return nil, errors.Join(err, ledger.Close())

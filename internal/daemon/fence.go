@@ -150,6 +150,13 @@ type fenced struct {
 	fence  atomic.Pointer[Fence]
 }
 
+// newFenced takes a fence to stand until look has read that none does.
+func newFenced(policy deed.Policy, ledger Ledger) *fenced {
+	p := &fenced{Policy: policy, ledger: ledger}
+	p.fence.Store(&Fence{ID: "unread"})
+	return p
+}
+
 // look reads the fence anew.
 func (p *fenced) look(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, FenceEvery)

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/deed-run/deed"
 )
 
@@ -166,6 +168,24 @@ func TestATransactionOnAnotherDatabaseIsRefused(t *testing.T) {
 	}
 	if n := transfers(t, elsewhere, "misplaced"); n != 0 {
 		t.Errorf("%d transfers", n)
+	}
+}
+
+func TestATransactionThatCannotSeeWhatItWaitedForIsRefused(t *testing.T) {
+	database := newDatabase(t)
+	b := newBank(t, database, rule())
+	for _, level := range []pgx.TxIsoLevel{pgx.RepeatableRead, pgx.Serializable} {
+		tx, err := b.pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := deed.DoTx(t.Context(), b.runtime, b.ledger.InTx(tx), call("isolation", 1), func(context.Context, deed.Attempt) (deed.Receipt, error) {
+			t.Errorf("at %s: the effect began", level)
+			return deed.Receipt{}, nil
+		})
+		if err == nil && (answer.Decision != deed.Denied || answer.Reason != deed.ReasonStoreUnavailable) {
+			t.Errorf("at %s: answered %s %s", level, answer.Decision, answer.Reason)
+		}
 	}
 }
 
