@@ -65,8 +65,6 @@ func (a *bindArrays) add(key deed.Key, id deed.OperationID) {
 
 // eventArrays are events that are about to be appended.
 type eventArrays struct {
-	// first is the place of the first of them in their transaction.
-	first             int
 	place             []int32
 	id, operation     []string
 	version, at       []int64

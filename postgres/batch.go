@@ -199,7 +199,7 @@ func (b *batch) isThere(j *job, q *request) bool {
 // closing writes and commits. It is empty when there is nothing to write.
 func (b *batch) closing() ([]step, error) {
 	tenant := indexedText(string(b.tenant))
-	steps, err := b.writing.steps(tenant, b.writer, &eventArrays{first: len(b.appended.id)})
+	steps, err := b.writing.steps(tenant, b.writer, len(b.appended.id))
 	if err != nil {
 		return nil, err
 	}

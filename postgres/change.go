@@ -144,8 +144,8 @@ func keyTaken(id deed.OperationID) error {
 	return fmt.Errorf("a key of %s is taken: %w; nothing was written", id, deed.ErrKeyTaken)
 }
 
-// steps write everything, and the events before its own.
-func (w *writing) steps(tenant string, writer int64, before *eventArrays) ([]step, error) {
+// steps write everything.
+func (w *writing) steps(tenant string, writer int64, place int) ([]step, error) {
 	var inserts, updates columns
 	for _, at := range w.order {
 		into := &updates
@@ -174,10 +174,11 @@ func (w *writing) steps(tenant string, writer int64, before *eventArrays) ([]ste
 			keys.generation, keys.provenance, keys.operation}})
 	}
 	steps = append(steps, w.moneySteps(tenant)...)
+	var events eventArrays
 	for i := range w.events {
-		before.add(before.first+len(before.id), &w.events[i])
+		events.add(place+i, &w.events[i])
 	}
-	return append(steps, before.steps(tenant, writer)...), nil
+	return append(steps, events.steps(tenant, writer)...), nil
 }
 
 func repeat(text string, n int) []string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"sync/atomic"
 
 	"github.com/deed-run/deed"
@@ -95,25 +94,6 @@ func (j *job) names() []string {
 		}
 	}
 	return append(names, moneyNames(scope)...)
-}
-
-// about are the operations of an Append and the fingerprints that it tells of: a
-// change that comes later does not overtake it.
-func (j *job) about() []string {
-	var names []string
-	for i := range j.events {
-		event := &j.events[i]
-		mine := []string{"i" + string(event.OperationID)}
-		if event.Tool != "" && event.Fingerprint != "" {
-			mine = append(mine, "f"+string(event.Tool)+"\x00"+string(event.Fingerprint))
-		}
-		for _, name := range mine {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // slotsOfAKind is the number of rows that a tenant's locks of one kind have

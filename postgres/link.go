@@ -24,22 +24,6 @@ type link struct {
 	patience time.Duration
 	// warned is set when the server warned of something since it was cleared.
 	warned atomic.Bool
-	// sent counts the bytes that the system took for the server.
-	sent atomic.Int64
-	// used is when the server answered last.
-	used time.Time
-}
-
-// counted is a connection that counts what it sends.
-type counted struct {
-	net.Conn
-	sent *atomic.Int64
-}
-
-func (c *counted) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.sent.Add(int64(n))
-	return n, err
 }
 
 // step is one statement of a round trip.
@@ -78,11 +62,7 @@ func openLink(config *pgx.ConnConfig, patience time.Duration) (*link, error) {
 		if ctx.Value(dialling{}) == nil {
 			return nil, errNoCancel
 		}
-		conn, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &counted{conn, &l.sent}, nil
+		return dial(ctx, network, address)
 	}
 	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
 		if notice.SeverityUnlocalized == "WARNING" {
@@ -97,21 +77,6 @@ func openLink(config *pgx.ConnConfig, patience time.Duration) (*link, error) {
 	}
 	l.conn = conn
 	return l, nil
-}
-
-// lives looks whether a link that was not used for a while is still there: a
-// round trip with a COMMIT in it had better not find out.
-func (l *link) lives() bool {
-	if l.conn.IsClosed() {
-		return false
-	}
-	if time.Since(l.used) < time.Second {
-		return true
-	}
-	// One that does not answer must leave the time to try another.
-	ctx, cancel := context.WithTimeout(context.Background(), l.patience/5)
-	defer cancel()
-	return l.conn.Ping(ctx) == nil
 }
 
 // run sends the steps in one round trip and reads what they yield. After an
@@ -135,7 +100,6 @@ func (l *link) run(steps []step) error {
 	if err := results.Close(); err != nil && failed == nil {
 		failed = err
 	}
-	l.used = time.Now()
 	return failed
 }
 

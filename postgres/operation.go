@@ -20,13 +20,8 @@ type stored struct {
 	// What the transaction writes.
 	dirty                   bool
 	newArguments, newResult bool
-	// known is the number of receipts that the ledger has, lines their text.
+	// known is the number of receipts that the ledger has.
 	known int
-	lines string
-	// remembered: it was not read but is taken to be as it was written here.
-	remembered bool
-	// document is the record that the transaction writes.
-	document string
 }
 
 // row collects the columns of an operation.
@@ -35,7 +30,6 @@ type row struct {
 	deliveredAt       *int64
 	record, receipts  string
 	arguments, result []byte
-	named             rememberedKey
 }
 
 func (r *row) light() []any {
@@ -65,7 +59,7 @@ func (r *row) open() (*stored, error) {
 		op.DeliveredAt = fromMicros(*r.deliveredAt)
 	}
 	op.Arguments, op.Result = r.arguments, r.result
-	r.Operation, r.known, r.lines = op, len(op.Receipts), r.receipts
+	r.Operation, r.known = op, len(op.Receipts)
 	return &r.stored, nil
 }
 
@@ -92,7 +86,6 @@ func (c *columns) add(at *stored) error {
 	if err != nil {
 		return err
 	}
-	at.document, at.lines = record, at.lines+receipts
 	c.id = append(c.id, indexedText(string(op.ID)))
 	c.actor = append(c.actor, indexedText(string(op.Actor)))
 	c.tool = append(c.tool, indexedText(string(op.Tool)))

@@ -4,9 +4,7 @@ package postgres
 
 import (
 	"fmt"
-	"maps"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,13 +21,8 @@ const (
 	retryAfter = time.Second
 )
 
-// mostOut is how many batches of a tenant may be on their way at once: while
-// one waits for the database, the next is decided.
-const mostOut = 2
-
-// queue hands out the jobs in batches. Two batches of a tenant that are on
-// their way at once have nothing in common, and one of them at most appends
-// events for their own sake, so that these keep their order.
+// queue hands out the jobs, one batch of a tenant at a time: batches of one
+// tenant follow each other, so that its events keep their order.
 type queue struct {
 	maxBatch int
 
@@ -50,14 +43,8 @@ type line struct {
 	tenant deed.Tenant
 	jobs   []*job
 	urgent int
-	// out is the number of batches that writers have of it, names what the jobs
-	// in them are about; appending: one of them appends events, about told.
-	out       int
-	names     map[string]bool
-	appending bool
-	told      map[string]bool
-	// listed: it is in ready.
-	listed bool
+	// busy: a writer has a batch of it. listed: it is in ready.
+	busy, listed bool
 	// due: its batched events have waited long enough.
 	due   bool
 	timer *time.Timer
@@ -80,7 +67,7 @@ func (q *queue) push(j *job) error {
 	}
 	at := q.tenants[j.tenant]
 	if at == nil {
-		at = &line{tenant: j.tenant, names: map[string]bool{}}
+		at = &line{tenant: j.tenant}
 		q.tenants[j.tenant] = at
 	}
 	at.jobs = append(at.jobs, j)
@@ -109,10 +96,10 @@ func (q *queue) later(at *line, wait time.Duration) {
 
 // offer lists a line that has something worth a commit.
 func (q *queue) offer(at *line) {
-	if at.out == mostOut || at.listed || len(at.jobs) == 0 {
+	if at.busy || at.listed || len(at.jobs) == 0 {
 		return
 	}
-	if at.urgent > 0 || at.out == 0 && (at.due || q.closed) {
+	if at.urgent > 0 || at.due || q.closed {
 		at.listed = true
 		q.ready = append(q.ready, at)
 		q.wake.Signal()
@@ -133,17 +120,12 @@ func (q *queue) take() (*line, []*job) {
 		}
 		at := q.ready[0]
 		q.ready = append(q.ready[:0:0], q.ready[1:]...)
-		at.listed = false
-		at.out++
+		at.listed, at.busy = false, true
 		q.gather(at)
 		if batch := q.pick(at); len(batch) > 0 {
-			q.offer(at)
 			return at, batch
 		}
-		// What is left waits for a batch that is on its way, if there is one.
-		if at.out--; at.out == 0 {
-			q.freeLocked(at)
-		}
+		q.freeLocked(at)
 	}
 }
 
@@ -161,18 +143,17 @@ func (q *queue) gather(at *line) {
 // pick takes jobs that have nothing in common; the others stay in their
 // order.
 func (q *queue) pick(at *line) []*job {
-	names := maps.Clone(at.names)
+	names := map[string]bool{}
 	var batch, rest []*job
-	appending, told := false, map[string]bool{}
 	for i, j := range at.jobs {
 		if len(batch) == q.maxBatch {
 			rest = append(rest, at.jobs[i:]...)
 			break
 		}
 		mine := j.names()
-		held := slices.ContainsFunc(mine, func(name string) bool { return names[name] || at.told[name] })
-		if j.change == nil && at.appending {
-			held, mine = true, j.about()
+		held := false
+		for _, name := range mine {
+			held = held || names[name]
 		}
 		// A name that somebody waits for is taken too: later jobs do not
 		// overtake it.
@@ -190,21 +171,9 @@ func (q *queue) pick(at *line) []*job {
 		}
 		if j.taken.CompareAndSwap(jobWaiting, jobTaken) {
 			batch = append(batch, j)
-			if j.change == nil {
-				appending = true
-				for _, name := range j.about() {
-					told[name] = true
-				}
-			}
-			for _, name := range mine {
-				at.names[name] = true
-			}
 		}
 	}
-	at.due = at.due && at.appending
-	if at.jobs = rest; appending {
-		at.appending, at.told = true, told
-	}
+	at.jobs, at.due = rest, false
 	return batch
 }
 
@@ -229,27 +198,16 @@ func (q *queue) giveBack(at *line, jobs []*job, failed bool) {
 	}
 }
 
-// free lets others have what a batch was about.
-func (q *queue) free(at *line, batch []*job) {
+// free lets the next writer have the line.
+func (q *queue) free(at *line) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, j := range batch {
-		for _, name := range j.names() {
-			delete(at.names, name)
-		}
-		if j.change == nil {
-			at.appending, at.told = false, nil
-		}
-	}
-	at.out--
 	q.freeLocked(at)
 }
 
 func (q *queue) freeLocked(at *line) {
+	at.busy = false
 	if len(at.jobs) == 0 {
-		if at.out > 0 {
-			return
-		}
 		if at.timer != nil {
 			at.timer.Stop()
 			at.timer = nil

@@ -16,7 +16,7 @@ var singles = func() map[string]string {
 	for _, sql := range []string{
 		sqlDeliver, sqlByID + forShow, sqlByID + forUpdate, sqlByKey + forShow, sqlByKey + forUpdate, sqlLineage, sqlTwins, sqlRefused,
 		sqlRules, sqlWritten, sqlInsertOperations, sqlUpdateOperations, sqlBindKeys, sqlInsertEvents,
-		sqlNothing, sqlShare, sqlConsentBy, sqlBook, sqlSpendConsents,
+		sqlShare, sqlConsentBy, sqlBook, sqlSpendConsents,
 	} {
 		forms[sql] = single(sql)
 	}

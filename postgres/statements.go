@@ -21,12 +21,11 @@ const (
 	// connection to others in between. A commit is made to wait for the disk
 	// whatever the default is; one that stops in the middle ends by itself; and
 	// plans are those for large tables also while statistics say otherwise.
-	sqlSettings = `SELECT version, set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), ` + settings + `
-		FROM deed_ledger`
-
-	settings = `set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true),
+	sqlSettings = `SELECT version, set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true),
+		set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true),
 		set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-		set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`
+		set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
+		FROM deed_ledger`
 
 	// sqlLockSlots locks rows that exist and makes those that do not, in order.
 	sqlLockSlots = `INSERT INTO deed_locks (tenant, slot) SELECT $1, slot FROM unnest($2::int[]) slot ORDER BY slot

@@ -21,7 +21,6 @@ type writers struct {
 	patience time.Duration
 	clock    deed.Clock
 	tell     func(deed.Tenant, []*deed.Operation)
-	memory   *memory
 	running  sync.WaitGroup
 
 	// idle are the links that nobody uses, the latest last: it is taken first,
@@ -91,18 +90,13 @@ func (w *writer) loop() {
 		w.process(at, batch)
 		w.giveLinkBack(w.link)
 		w.link = nil
-		w.free(at, batch)
+		w.free(at)
 	}
 }
 
 // process commits a batch and answers it.
 func (w *writer) process(at *line, jobs []*job) {
 	until := time.Now().Add(w.patience)
-	jobs, done := w.assume(jobs)
-	w.tryLater(at, w.finish(done, nil))
-	if len(jobs) == 0 {
-		return
-	}
 	deferred, err := w.commit(jobs, until)
 	if len(jobs) > 1 && (errors.As(err, new(*refusedError)) || blocked(err)) {
 		// One of them cannot be written: each gets a transaction of its own.
@@ -114,7 +108,7 @@ func (w *writer) process(at *line, jobs []*job) {
 		w.tryLater(at, again)
 		return
 	}
-	done = slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return slices.Contains(deferred, j) })
+	done := slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return slices.Contains(deferred, j) })
 	w.tryLater(at, w.finish(done, err))
 	if len(deferred) > 0 {
 		w.giveBack(at, deferred, false)
@@ -209,8 +203,6 @@ func (w *writer) attempt(jobs []*job) (deferred []*job, err error) {
 	if err := w.link.run(b.opening()); err != nil {
 		return nil, w.undo(err)
 	}
-	w.memory.heard(b.now)
-	w.memory.learn(&b.read)
 	if b.version != newestVersion {
 		return nil, w.undo(versionError(b.version))
 	}
@@ -232,10 +224,8 @@ func (w *writer) attempt(jobs []*job) (deferred []*job, err error) {
 	w.link.warned.Store(false)
 	err = w.link.run(steps)
 	if err == nil && !w.link.warned.Load() {
-		w.memory.note(b.tenant, b.writing, &b.appended)
 		return b.deferred, nil
 	}
-	w.memory.forget(b.tenant, b.writing)
 	if err == nil {
 		err = errWarned
 	} else if notCommitted(err) && !w.link.conn.IsClosed() {
@@ -266,10 +256,7 @@ func (w *writer) undo(why error) error {
 	return sorted(why)
 }
 
-// discard also ends what is remembered: the next link may lead to a server that
-// has lost the latest rows, and gives their revisions out again.
 func (w *writer) discard() {
-	w.memory.clear()
 	w.link.drop()
 	w.link = nil
 }
