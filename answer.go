@@ -27,9 +27,6 @@ func (c *claim) granted(r ruling, view View) (Answer, *Grant, error) {
 	if current.ProviderKey != "" {
 		c.rt.sights.watched(op, current.Number, c.rt.clock.Now())
 	}
-	if !c.call.ManualLease && c.within == nil {
-		c.rt.leases.hold(grant)
-	}
 	answer := Answer{
 		Decision: Execute, Operation: op, Effective: op.Status, SimilarTo: r.similarTo,
 		Warning: r.warning, Received: c.fingerprints[c.ruled.rules],

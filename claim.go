@@ -46,6 +46,10 @@ func (rt *Runtime) claim(ctx context.Context, call Call, within *transaction) (A
 	if grant != nil {
 		grant.Rule, grant.call, grant.answer = c.rule, call, answer
 		grant.observed = context.WithoutCancel(ctx)
+		// The last step: whoever renews the lease reads the grant from then on.
+		if !c.call.ManualLease && c.within == nil && !grant.Unrecorded {
+			rt.leases.hold(grant)
+		}
 		return answer, grant, nil
 	}
 	rt.observer.CallAnswered(ctx, call, answer)
