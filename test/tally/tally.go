@@ -29,7 +29,7 @@ type Tally struct {
 }
 
 // Failed returns how many tests, and packages that failed without a failing
-// test, were counted.
+// test or ran none of those that were asked for, were counted.
 func (t *Tally) Failed() int { return len(t.failures) }
 
 // Read counts the events of stream and writes to out what `go test` prints
@@ -66,6 +66,9 @@ func (t *Tally) line(line string, held map[string]*strings.Builder, out io.Write
 	name := e.Package + "." + e.Test
 	switch e.Action {
 	case "output":
+		if e.Test == "" && strings.Contains(e.Output, "[no tests to run]") {
+			t.failures = append(t.failures, e.Package+": no test ran")
+		}
 		return keepOrPrint(e, name, held, out)
 	case "build-output":
 		_, err := io.WriteString(out, e.Output)

@@ -47,6 +47,15 @@ func TestTallyCountsAndPrints(t *testing.T) {
 			sum:     "failed: p\n0 passed, 1 failed\n",
 		},
 		{
+			name: "a package of which no test was chosen is a failure",
+			events: `{"Action":"output","Package":"p","Output":"testing: warning: no tests to run\n"}
+{"Action":"output","Package":"p","Output":"ok  \tp\t0.1s [no tests to run]\n"}
+{"Action":"pass","Package":"p"}
+`,
+			printed: "testing: warning: no tests to run\nok  \tp\t0.1s [no tests to run]\n",
+			sum:     "failed: p: no test ran\n0 passed, 1 failed\n",
+		},
+		{
 			name: "a test that never ended shows what it printed",
 			events: `{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}
 {"Action":"fail","Package":"p"}
