@@ -80,7 +80,7 @@ func unauthenticated(r *http.Request) refused {
 // gone answers whoever hung up before there was an answer, and a gateway that is
 // closing: nobody may be listening. The ledger has nothing to do with it.
 func gone(err error) refused {
-	why := "the caller left before there was one"
+	why := "the caller left, or there was none in time"
 	if errors.Is(err, deed.ErrClosed) {
 		why = "this gateway is closing"
 	}

@@ -109,7 +109,7 @@ func (s *Server) failure(err error) reply {
 	case errors.Is(err, deed.ErrClosed):
 		return noAnswer("this gateway is closing; nothing was begun; ask again, under the same key")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return noAnswer("the caller left before there was one; ask again, under the same key")
+		return noAnswer("the caller left, or there was none in time; ask again, under the same key")
 	}
 	return problem(http.StatusInternalServerError, api.TypeInternal, "Something unforeseen went wrong", "it is not known whether anything was changed; look at the operation")
 }
