@@ -321,6 +321,16 @@ func TestOnePersonUnderTwoNamesIsOnePerson(t *testing.T) {
 		{"agent", "alice", "console:local", ""},
 		{"alice", "bob", "operator:alice", deed.ConsentOwn},
 		{"operator:alice", "bob", "alice", deed.ConsentOwn},
+		{"agent", "alice", "alice@acme.example", deed.ConsentRepeated},
+		{"agent", "alice@acme.example", "alice", deed.ConsentRepeated},
+		{"agent", "alice@acme.example", "Alice@Acme.Example", deed.ConsentRepeated},
+		{"agent", "alice@acme.example", "operator:alice", deed.ConsentRepeated},
+		{"agent", "alice@acme.example", "alice@globex.example", ""},
+		{"agent", "alice@acme.example", "bob@acme.example", ""},
+		{"alice", "bob", "alice@acme.example", deed.ConsentOwn},
+		{"alice@acme.example", "bob", "alice", deed.ConsentOwn},
+		{"Alice", "bob", "operator:alice", deed.ConsentOwn},
+		{"@acme.example", "bob", "@globex.example", ""},
 	} {
 		t.Run(string(test.first+" then "+test.second+" of "+test.asked), func(t *testing.T) {
 			b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))

@@ -144,9 +144,9 @@ func (w word) judge(op *Operation) *ConsentError {
 		return nil
 	}
 	switch {
-	case samePerson(w.approver, op.Actor) && !op.Approval.Self:
+	case SamePerson(w.approver, op.Actor) && !op.Approval.Self:
 		return because(ConsentOwn, "%s asked for it, and nobody approves their own request; another person has to", w.approver)
-	case slices.ContainsFunc(op.Approval.Votes, func(v Vote) bool { return samePerson(v.Approver, w.approver) }):
+	case slices.ContainsFunc(op.Approval.Votes, func(v Vote) bool { return SamePerson(v.Approver, w.approver) }):
 		no.By, no.At = op.Approval.Approvers, op.Approval.Votes[len(op.Approval.Votes)-1].At
 		return because(ConsentRepeated, "%s has consented already; %d of %d have, another person is missing", w.approver, len(op.Approval.Votes), op.Approval.Quorum)
 	case w.consumer != "" && w.consumer != op.ID:
@@ -160,14 +160,31 @@ func (w word) judge(op *Operation) *ConsentError {
 // prints: whoever started it, under no name of an operating system.
 const consoleOwner Actor = "console:local"
 
-// samePerson reports whether two names may be those of one person: equal but for
-// the mark of somebody who works on the ledger itself, or both of whoever sits at
-// this machine. Two people whom it takes for one need a third; one whom it took for
-// two would agree with themselves.
-func samePerson(a, b Actor) bool {
+// SamePerson reports whether two names may be those of one person. They may when
+// they are equal whatever the case of their letters, also when one of them lacks
+// the domain that the other has behind its last "@", or when one has the mark of
+// somebody who works on the ledger itself; and when both are names of whoever sits
+// at this machine. Names with two domains are two people's.
+//
+// Two people whom it takes for one need a third; one whom it took for two would
+// agree with themselves.
+func SamePerson(a, b Actor) bool {
 	userA, atLedgerA := strings.CutPrefix(string(a), ByOperator)
 	userB, atLedgerB := strings.CutPrefix(string(b), ByOperator)
-	return userA == userB || a == consoleOwner && atLedgerB || b == consoleOwner && atLedgerA
+	if a == consoleOwner && atLedgerB || b == consoleOwner && atLedgerA {
+		return true
+	}
+	nameA, domainA := person(userA)
+	nameB, domainB := person(userB)
+	return strings.EqualFold(nameA, nameB) && (domainA == "" || domainB == "" || strings.EqualFold(domainA, domainB))
+}
+
+// person parts a name such as alice@acme.example from its domain.
+func person(user string) (name, domain string) {
+	if at := strings.LastIndexByte(user, '@'); at > 0 {
+		return user[:at], user[at+1:]
+	}
+	return user, ""
 }
 
 // spentFor names the consumer of a consent to those who may know it.

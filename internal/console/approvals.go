@@ -42,7 +42,7 @@ func (v *visit) proposalOf(op *deed.Operation) proposal {
 		if a.AskedBy != "" {
 			p.By = a.AskedBy
 		}
-		p.Own = op.Actor == v.who.Actor && !a.Self
+		p.Own = deed.SamePerson(op.Actor, v.who.Actor) && !a.Self
 	}
 	if !p.Ends.IsZero() {
 		p.Left = span(p.Ends.Sub(v.now))
@@ -156,7 +156,7 @@ func (v *visit) panel(op *deed.Operation) (*approvalPanel, error) {
 	if a := op.Approval; a != nil {
 		p.May, p.Run, p.Votes = a.MayApprove, a.Run, a.Votes
 		p.Listed = len(a.MayApprove) == 0 || slices.Contains(a.MayApprove, v.who.Actor)
-		p.Voted = slices.ContainsFunc(a.Votes, func(vote deed.Vote) bool { return vote.Approver == v.who.Actor })
+		p.Voted = slices.ContainsFunc(a.Votes, func(vote deed.Vote) bool { return deed.SamePerson(vote.Approver, v.who.Actor) })
 	}
 	page, err := v.console.Runtime.List(v.Context(), v.who, deed.Query{Tool: op.Tool, Limit: lookBackFor})
 	if err != nil {
