@@ -2,7 +2,10 @@
 
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // key is one key that a block may hold. Tables of keys are the grammar of the
 // file: reading, suggestions and the reference all come from them.
@@ -50,13 +53,6 @@ func below[T any](between string, keys func() []key[T]) func(string) []Key {
 // may rely on the ones before it in the table wherever they stand in the file.
 func block[T any](d *decoder, at place, keys []key[T], into *T) {
 	entries := d.entries(at)
-	for _, k := range keys {
-		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == k.name })
-		if i < 0 {
-			continue
-		}
-		k.read(d, entries[i].value, into)
-	}
 	names := make([]string, 0, len(keys))
 	for _, k := range keys {
 		names = append(names, k.name)
@@ -66,12 +62,20 @@ func block[T any](d *decoder, at place, keys []key[T], into *T) {
 			d.unknown(e, names)
 		}
 	}
+	for _, k := range keys {
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == k.name })
+		if i < 0 {
+			continue
+		}
+		k.read(d, entries[i].value, into)
+	}
 }
 
 func (d *decoder) unknown(e entry, names []string) {
 	remedy := "remove it, or write " + listed(names, "or")
 	if near := nearest(e.name, names); near != "" {
 		remedy = "write " + near + " instead"
+		d.meant = append(d.meant, strings.TrimSuffix(e.key.path, e.name)+near)
 	}
 	d.refuse(e.key, "is not a key of this block", remedy)
 }

@@ -28,11 +28,11 @@ func budgetsKeys() []key[deed.Budget] {
 
 func (d *decoder) budgets(at place, config *Config) {
 	for _, e := range d.entries(at) {
-		if e.name == "" || strings.ContainsFunc(e.name, func(r rune) bool { return !upstreamRune(r) }) {
-			d.refuse(e.key, "is no name for a budget", "write letters, digits, _ . and - only")
-			continue
-		}
 		before := len(d.found)
+		named := e.name != "" && !strings.ContainsFunc(e.name, func(r rune) bool { return !upstreamRune(r) })
+		if !named {
+			d.refuse(e.key, "is no name for a budget", "write letters, digits, _ . and - only")
+		}
 		budget := deed.Budget{Name: e.name, Scope: deed.BudgetPerTenant}
 		block(d, e.value, budgetsKeys(), &budget)
 		_, limited := d.written(e.value, "limit")
@@ -43,7 +43,9 @@ func (d *decoder) budgets(at place, config *Config) {
 		case budget.Currency == "":
 			d.refuse(e.value, "has no currency", "write currency: EUR, or the unit that is counted")
 		}
-		config.Budgets[e.name] = budget
+		if named {
+			config.Budgets[e.name] = budget
+		}
 	}
 }
 
@@ -160,7 +162,7 @@ func (d *decoder) spend(at place, into **Spend) {
 		if near := nearest(reader.name, names); near != "" {
 			remedy = "write " + near + " instead, or " + remedy
 		}
-		d.refuse(d.inside(at, "name"), "budget "+reader.name+" is not declared", remedy)
+		d.undeclared(d.inside(at, "name"), "budget "+reader.name+" is not declared", remedy, "budgets")
 	case reader.Amount == "":
 		d.refuse(at, "names no amount", "write amount: and the pointer to it in the arguments, such as /amount")
 	case reader.currency != "" && !strings.EqualFold(reader.currency, budget.Currency):

@@ -50,16 +50,17 @@ func connectorKeys() []key[Connector] {
 
 func (d *decoder) connectors(at place, config *Config) {
 	for _, e := range d.entries(at) {
-		if !d.upstreamName(e) {
-			continue
-		}
+		before := len(d.found)
+		named := d.upstreamName(e)
 		if _, taken := config.Upstreams[e.name]; taken {
 			d.refuse(e.key, "has the name of an upstream, so that both own the same tools", "write another name")
-			continue
+			named = false
 		}
-		before := len(d.found)
 		connector := Connector{Name: e.name}
 		block(d, e.value, connectorKeys(), &connector)
+		if !named {
+			continue
+		}
 		if len(d.found) == before && connector.Kind == "" {
 			d.refuse(e.value, "describes nothing", "write http: or mail:, and the description or the name of a file that holds it")
 		}

@@ -4,6 +4,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -37,6 +38,9 @@ type decoder struct {
 	data  []byte
 	env   func(string) string
 	found []Problem
+	// meant are the paths of keys that were misspelt: what is missing for that
+	// is told once, at the key.
+	meant []string
 	// config is what has been read so far: blocks are read in the order of their
 	// table, and later ones look up what earlier ones declared.
 	config  *Config
@@ -48,6 +52,14 @@ type decoder struct {
 func (d *decoder) refuse(at place, wrong, remedy string) {
 	line, column := position(at.node)
 	d.found = append(d.found, Problem{File: d.file, Line: line, Column: column, Key: at.path, Wrong: wrong, Remedy: remedy})
+}
+
+// undeclared refuses the name of something that none of the blocks declares,
+// unless one of them was misspelt: then that is all that is wrong.
+func (d *decoder) undeclared(at place, wrong, remedy string, blocks ...string) {
+	if !slices.ContainsFunc(blocks, func(block string) bool { return slices.Contains(d.meant, block) }) {
+		d.refuse(at, wrong, remedy)
+	}
 }
 
 // position is where a value begins. The token of a block mapping is its first

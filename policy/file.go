@@ -122,15 +122,16 @@ func name[N ~string](d *decoder, at place, into *N) {
 // build.
 func (d *decoder) tools(at place, config *Config) {
 	for _, e := range d.entries(at) {
-		if !d.toolName(e, config) {
-			continue
-		}
+		named := d.toolName(e, config)
 		terms := config.termsOf(deed.Tool(e.name).Upstream())
 		tool := Tool{Terms: terms, Identity: deed.FamilyOperation, Scope: deed.ScopeTenant}
 		if source, ok := config.described[deed.Tool(e.name)]; ok {
 			d.inherit(described(deed.Tool(e.name)), source, &tool)
 		}
 		block(d, e.value, toolKeys(), &tool)
+		if !named {
+			continue
+		}
 		d.checkTool(e, tool, terms)
 		d.checkLookups(e, &tool, config, deed.Tool(e.name).Upstream())
 		d.checkStatuses(e, tool, config)
@@ -151,7 +152,7 @@ func (d *decoder) toolName(e entry, config *Config) bool {
 		if near := nearest(tool.Upstream(), declared); near != "" {
 			remedy = "write " + near + "/" + tool.Name() + " instead, or " + remedy
 		}
-		d.refuse(e.key, "upstream "+tool.Upstream()+" is not declared", remedy)
+		d.undeclared(e.key, "upstream "+tool.Upstream()+" is not declared", remedy, "upstreams", "http", "connectors")
 	default:
 		return true
 	}

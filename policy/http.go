@@ -53,12 +53,13 @@ func httpKeys() []key[HTTPUpstream] {
 
 func (d *decoder) httpUpstreams(at place, config *Config) {
 	for _, e := range d.entries(at) {
-		if !d.upstreamName(e) {
-			continue
-		}
+		named := d.upstreamName(e)
 		before := len(d.found)
 		up := HTTPUpstream{Name: e.name}
 		block(d, e.value, httpKeys(), &up)
+		if !named {
+			continue
+		}
 		if len(d.found) == before {
 			d.checkHTTP(e, up, config)
 		}

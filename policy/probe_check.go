@@ -139,7 +139,7 @@ func (d *decoder) checkReader(at place, tool *deed.Tool, config *Config, owner s
 		if near := nearest(name, config.owners()); near != "" {
 			remedy = "write " + near + "/" + tool.Name() + " instead, or " + remedy
 		}
-		d.refuse(at, "upstream "+name+" is not declared", remedy)
+		d.undeclared(at, "upstream "+name+" is not declared", remedy, "upstreams", "http", "connectors")
 		return
 	}
 	d.readers = append(d.readers, looking{at, *tool})

@@ -119,12 +119,13 @@ func (d *decoder) routes(at place, config *Config) {
 	shapes := map[string]string{}
 	for _, e := range d.entries(at) {
 		route := Route{Profile: "ietf", Entry: Tool{Identity: deed.FamilyOperation, Scope: deed.ScopeTenant, request: true}}
-		if !d.routeName(e, config, &route, shapes) {
-			continue
-		}
+		named := d.routeName(e, config, &route, shapes)
 		route.Entry.Terms = config.termsOf(route.Upstream)
 		before := len(d.found)
 		block(d, e.value, routeKeys(), &route)
+		if !named {
+			continue
+		}
 		if len(d.found) == before {
 			d.checkRoute(e, &route, config)
 			d.keyHeaderOf(e, route, config)

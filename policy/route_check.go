@@ -37,7 +37,7 @@ func (d *decoder) routeName(e entry, config *Config, route *Route, shapes map[st
 		if near := nearest(upstream, names); near != "" {
 			fix = "write " + near + "/" + path + " instead, or " + fix
 		}
-		d.refuse(e.key, "API "+upstream+" is not declared", fix)
+		d.undeclared(e.key, "API "+upstream+" is not declared", fix, "http")
 		return false
 	}
 	shape, wrong := shapeOf("/" + path)
@@ -154,7 +154,7 @@ func (d *decoder) checkAs(e entry, route *Route, config *Config) {
 		if near := nearest(owner, config.owners()); near != "" {
 			fix = "write " + near + "/" + route.As.Name() + " instead, or " + fix
 		}
-		d.refuse(at, "upstream "+owner+" is not declared", fix)
+		d.undeclared(at, "upstream "+owner+" is not declared", fix, "upstreams", "http", "connectors")
 		return
 	case owner != route.Upstream && (config.account(route.As) == "" || config.account(route.As) != config.HTTP[route.Upstream].Account):
 		d.refuse(at, "belongs to "+owner+", whose effects are not known to go where those of "+route.Upstream+" go", "write the same account at both")

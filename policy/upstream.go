@@ -50,12 +50,13 @@ func upstreamKeys() []key[Upstream] {
 
 func (d *decoder) upstreams(at place, config *Config) {
 	for _, e := range d.entries(at) {
-		if !d.upstreamName(e) {
-			continue
-		}
+		named := d.upstreamName(e)
 		before := len(d.found)
 		up := Upstream{Name: e.name}
 		block(d, e.value, upstreamKeys(), &up)
+		if !named {
+			continue
+		}
 		if len(d.found) == before {
 			d.checkUpstream(e, up)
 		}

@@ -122,12 +122,13 @@ func (d *decoder) secrets(at place, into *[]Value) {
 
 func (d *decoder) confirmations(at place, config *Config) {
 	for _, e := range d.entries(at) {
-		if !d.upstreamName(e) {
-			continue
-		}
 		before := len(d.found)
+		named := d.upstreamName(e)
 		c := Confirmation{Name: e.name, Tenant: config.Tenant, Tolerance: 5 * time.Minute}
 		block(d, e.value, confirmationKeys(), &c)
+		if !named {
+			continue
+		}
 		switch {
 		case len(d.found) > before:
 		case len(c.Secrets) == 0:
