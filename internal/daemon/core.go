@@ -75,6 +75,7 @@ type Core struct {
 	tally    *console.Tally
 	notices  *notices
 	fence    *fenced
+	ending   ending
 	// looks are what Open began and does not wait for.
 	looks sync.WaitGroup
 }
@@ -189,6 +190,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 // hear is told of every event that this process records.
 func (c *Core) hear(ctx context.Context, event deed.Event) {
 	c.tally.Recorded(ctx, event)
+	c.ending.hear(event)
 	if c.notices != nil {
 		c.notices.hear(event)
 	}
@@ -209,7 +211,11 @@ func (c *Core) Upstream(name string) (mcpgate.Upstream, bool) {
 // Close waits for dispatches, ends the Runtime and closes the ledger. Attempts
 // still running when ctx ends are uncertain.
 func (c *Core) Close(ctx context.Context) error {
+	c.ending.begin()
 	err := errors.Join(c.gate.Close(ctx), c.calls.Close(), c.Runtime.Close(ctx))
+	if left := c.ending.text(); left != "" {
+		c.log(left)
+	}
 	for _, tools := range c.locals {
 		closeTools(tools)
 	}

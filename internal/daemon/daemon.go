@@ -139,6 +139,7 @@ func (d *Daemon) Failed() <-chan error { return d.failed }
 func (d *Daemon) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.drain)
 	defer cancel()
+	d.core.ending.begin()
 	d.pages.Close()
 	err := d.server.Shutdown(ctx)
 	if err != nil {

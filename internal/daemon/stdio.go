@@ -49,7 +49,9 @@ func (c *Core) ServeStdio(ctx context.Context, o StdioOptions, in io.Reader, out
 		return errors.Join(err, c.Close(ctx))
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, in, out) }()
+	unheard := context.AfterFunc(ctx, c.ending.begin)
+	defer unheard()
+	go func() { served <- server.Serve(ctx, endsWith{in, &c.ending}, out) }()
 	select {
 	case <-crashed:
 		return ErrChaosCrash

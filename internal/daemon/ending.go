@@ -1,0 +1,76 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/deed-run/deed"
+)
+
+// ending notes which operations become uncertain while a gateway stops: whoever
+// stopped it is told, for their callers no longer listen.
+type ending struct {
+	mu    sync.Mutex
+	begun bool
+	left  []deed.OperationID
+}
+
+func (e *ending) begin() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.begun = true
+}
+
+func (e *ending) hear(event deed.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.begun && event.To == deed.StatusUncertain && event.From != deed.StatusUncertain {
+		e.left = append(e.left, event.OperationID)
+	}
+}
+
+// mostNamed is how many operations a gateway names as it ends.
+const mostNamed = 3
+
+// text says what was left without an answer, "" for nothing.
+func (e *ending) text() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch n := len(e.left); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return fmt.Sprintf("stopped before 1 call had an answer: %s is uncertain and is not sent again; look with deed ops show %s", e.left[0], e.left[0])
+	case n <= mostNamed:
+		return fmt.Sprintf("stopped before %d calls had an answer: %s are uncertain and are not sent again; look with deed ops list --status uncertain", n, names(e.left))
+	default:
+		return fmt.Sprintf("stopped before %d calls had an answer: %s and %d more are uncertain and are not sent again; look with deed ops list --status uncertain",
+			n, names(e.left[:mostNamed]), n-mostNamed)
+	}
+}
+
+func names(ids []deed.OperationID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = string(id)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// endsWith begins the ending when its stream ends: the client has left.
+type endsWith struct {
+	io.Reader
+	ending *ending
+}
+
+func (r endsWith) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil {
+		r.ending.begin()
+	}
+	return n, err
+}
