@@ -176,6 +176,9 @@ type Query struct {
 	Lapsed time.Time
 	// Reason selects by the status reason.
 	Reason Reason
+	// Flagged selects operations that are Diverged or Contradicted. One that is
+	// executing is selected when its attempt has ended.
+	Flagged bool
 	// Before is the id after which a further page begins.
 	Before OperationID
 	// Limit is at most 1000; 0 means 50.

@@ -196,6 +196,9 @@ func conditionsOf(query deed.Query) []condition {
 	if query.Reason != "" {
 		where(`o.reason=?`, func(s *statement) { s.text(string(query.Reason)) })
 	}
+	if query.Flagged {
+		where(`(o.diverged = 1 OR o.contradicted = 1) AND o.status <> 'executing'`, nil)
+	}
 	if !query.Lapsed.IsZero() {
 		where(`o.lapses_at<=? AND o.lapses_at IS NOT NULL`, func(s *statement) { s.moment(query.Lapsed) })
 	}

@@ -9,6 +9,8 @@ import "github.com/deed-run/deed"
 // listing, which is right only when most of them match.
 func indexFor(query deed.Query, part condition) string {
 	switch {
+	case query.Flagged && query.Tenant != "":
+		return `INDEXED BY operations_flagged`
 	case query.Key != "":
 		return `NOT INDEXED` // the keys lead to the rows
 	case query.Fingerprint != "" && query.Tenant != "":

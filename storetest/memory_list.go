@@ -61,6 +61,7 @@ func (m *Memory) matches(query deed.Query, op *deed.Operation) bool {
 		query.Fingerprint != "" && op.Fingerprint != query.Fingerprint,
 		query.Matter != "" && op.Matter != query.Matter,
 		query.Reason != "" && op.Reason != query.Reason,
+		query.Flagged && (op.Status == deed.StatusExecuting || !op.Diverged && !op.Contradicted),
 		!query.Lapsed.IsZero() && (lapses.IsZero() || query.Lapsed.Before(lapses)),
 		query.Before != "" && op.ID >= query.Before:
 		return false

@@ -73,6 +73,43 @@ var listCases = []testCase{
 		f.equal("effective later", list(now.Add(time.Hour), deed.StatusUncertain),
 			[]deed.OperationID{uncertain.ID, unanswered.ID, asked.ID, lost.ID, live.ID})
 	}},
+	{"operations on which evidence disagrees are found among the others", func(f *fixture) {
+		quiet := f.with(deed.StatusCommitted, nil)
+		diverged := f.with(deed.StatusCommitted, func(op *deed.Operation) { op.Diverged = true })
+		contradicted := f.with(deed.StatusCommitted, func(op *deed.Operation) { op.Contradicted = true })
+		running := f.with(deed.StatusExecuting, func(op *deed.Operation) { op.Diverged = true })
+		f.with(deed.StatusUncertain, func(op *deed.Operation) { op.Message = `"diverged":true,"contradicted":true` })
+		flagged := func(query deed.Query) []deed.OperationID {
+			f.Helper()
+			query.Tenant, query.Flagged = tenant, true
+			return ids(f.list(query).Operations)
+		}
+		f.equal("flagged", flagged(deed.Query{}), []deed.OperationID{contradicted.ID, diverged.ID})
+		f.equal("flagged and older", flagged(deed.Query{Before: contradicted.ID}), []deed.OperationID{diverged.ID})
+		f.equal("flagged of a tool", flagged(deed.Query{Tool: "no/tool"}), []deed.OperationID{})
+		f.equal("flagged of a status", flagged(deed.Query{Statuses: []deed.Status{deed.StatusFailed}}), []deed.OperationID{})
+		f.equal("a page of flagged ones", f.list(deed.Query{Tenant: tenant, Flagged: true, Limit: 1}).Next, contradicted.ID)
+		f.move(running.ID, func(op *deed.Operation) { toStatus(op, deed.StatusCommitted, f.clock.Now()) })
+		f.move(quiet.ID, func(op *deed.Operation) { op.Contradicted = true })
+		f.equal("flagged later", flagged(deed.Query{}), []deed.OperationID{running.ID, contradicted.ID, diverged.ID, quiet.ID})
+		f.equal("of another tenant", ids(f.list(deed.Query{Tenant: "other", Flagged: true}).Operations), []deed.OperationID{})
+	}},
+	{"the operations of one tool are found among many of others", func(f *fixture) {
+		rare := f.with(deed.StatusCommitted, func(op *deed.Operation) { op.Tool = "crm/rare" })
+		asked := f.with(deed.StatusAwaitingApproval, func(op *deed.Operation) { op.Tool = "crm/rare" })
+		for range 5 {
+			f.with(deed.StatusCommitted, nil)
+		}
+		ran := f.with(deed.StatusExecuting, func(op *deed.Operation) { op.Tool = "crm/rare" })
+		query := deed.Query{Tenant: tenant, Tool: "crm/rare"}
+		f.equal("all", ids(f.list(query).Operations), []deed.OperationID{ran.ID, asked.ID, rare.ID})
+		query.Limit = 2
+		page := f.list(query)
+		f.equal("a page", ids(page.Operations), []deed.OperationID{ran.ID, asked.ID})
+		query.Before = page.Next
+		f.equal("the next page", ids(f.list(query).Operations), []deed.OperationID{rare.ID})
+		f.equal("the committed ones", ids(f.list(deed.Query{Tenant: tenant, Tool: "crm/rare", Statuses: []deed.Status{deed.StatusCommitted}}).Operations), []deed.OperationID{rare.ID})
+	}},
 	{"an operation that moved is listed where it is now", func(f *fixture) {
 		op := f.with(deed.StatusExecuting, nil)
 		for _, status := range []deed.Status{deed.StatusUncertain, deed.StatusFailed, deed.StatusExecuting, deed.StatusCommitted} {

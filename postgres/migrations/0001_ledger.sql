@@ -70,10 +70,15 @@ CREATE TABLE deed_operations (
 -- that it makes then is kept.
 CREATE INDEX deed_operations_fingerprint ON deed_operations (fingerprint, tool, tenant, standing, id);
 CREATE INDEX deed_operations_matter ON deed_operations (tenant, tool, matter, standing, id) WHERE matter <> '';
+-- Listings of a tool that is rare are read along these two.
 CREATE INDEX deed_operations_begun ON deed_operations (tenant, tool, matter, begun_at) WHERE begun_at IS NOT NULL;
+CREATE INDEX deed_operations_unbegun ON deed_operations (tenant, tool, id) WHERE begun_at IS NULL;
 CREATE INDEX deed_operations_unresolved ON deed_operations (tenant, tool, fingerprint_rules) WHERE unresolved;
 CREATE INDEX deed_operations_status ON deed_operations (tenant, status, id) WHERE status NOT IN ('committed', 'executing');
 CREATE INDEX deed_operations_lapses ON deed_operations (lapses_at) WHERE lapses_at IS NOT NULL;
+-- Evidence disagrees. A text in the record never matches: its quotes are escaped.
+CREATE INDEX deed_operations_flagged ON deed_operations (tenant, id)
+  WHERE status <> 'executing' AND (strpos(record, '"diverged":true') > 0 OR strpos(record, '"contradicted":true') > 0);
 CREATE INDEX deed_operations_retention ON deed_operations (retain_until) WHERE kept;
 
 -- Every name of an operation: the key it was begun under and its aliases.

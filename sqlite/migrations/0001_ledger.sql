@@ -113,6 +113,8 @@ CREATE INDEX operations_status ON operations (tenant, status, id)
 CREATE INDEX operations_unresolved ON operations (tenant, tool, fingerprint_rules)
   WHERE standing = 0 AND (status = 'executing' OR status = 'awaiting_input' OR status = 'uncertain');
 CREATE INDEX operations_lapses ON operations (lapses_at) WHERE lapses_at IS NOT NULL;
+CREATE INDEX operations_flagged ON operations (tenant, id DESC)
+  WHERE (diverged = 1 OR contradicted = 1) AND status <> 'executing';
 CREATE INDEX operations_retention ON operations (retain_until) WHERE kept = 1;
 
 -- Every name of an operation: the key it was begun under and its aliases.
