@@ -221,7 +221,7 @@ func betterMatter(entry Tool) []string {
 	if len(entry.Matter) > 0 {
 		return nil
 	}
-	return []string{"name matter, the pointers to its business subject, so that two different calls about it do not run while one is unresolved"}
+	return []string{"write matter: [/order_id] or whatever arguments say what the call is about: then a call about the same thing in other words waits while one is unresolved"}
 }
 
 // betterMade is for tools that deed makes: what their descriptions say is not

@@ -70,7 +70,7 @@ tools:
 		{Tool: "a/mail_read", Made: true},
 		{Tool: "a/wrong_part", Arguments: []string{"order_id"}, Made: true, Looks: true},
 	}
-	const matter = "name matter, the pointers to its business subject, so that two different calls about it do not run while one is unresolved"
+	const matter = "write matter: [/order_id] or whatever arguments say what the call is about: then a call about the same thing in other words waits while one is unresolved"
 	lost := "write lookups in its connector's description, and what they look for: until then a lost answer goes to a person"
 	want := map[deed.Tool][]string{
 		"a/mail_send": {matter}, "a/lost": {matter, lost}, "a/mail_read": nil,

@@ -49,6 +49,9 @@ ledger; where there is one, tools whose definition has changed are marked.`,
 			if err != nil {
 				return err
 			}
+			if len(list) == 0 && len(problems) > 0 && !a.json {
+				return problemsExit(problems, o)
+			}
 			return errors.Join(a.showTools(list, place{config: o.config, ledger: o.ledger}, verbose), problemsExit(problems, o))
 		}),
 	}

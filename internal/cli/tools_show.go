@@ -114,6 +114,7 @@ func grouped(title string, list []toolStanding, texts func(toolStanding) []strin
 	var order []string
 	about := map[string][]string{}
 	mutating := 0
+	oneServer := !slices.ContainsFunc(list, func(v toolStanding) bool { return v.Tool.Upstream() != list[0].Tool.Upstream() })
 	for _, v := range list {
 		if v.Effect != deed.EffectReadOnly {
 			mutating++
@@ -122,7 +123,11 @@ func grouped(title string, list []toolStanding, texts func(toolStanding) []strin
 			if about[text] == nil {
 				order = append(order, text)
 			}
-			about[text] = append(about[text], string(v.Tool))
+			name := string(v.Tool)
+			if oneServer {
+				name = v.Tool.Name()
+			}
+			about[text] = append(about[text], name)
 		}
 	}
 	if len(order) == 0 {
