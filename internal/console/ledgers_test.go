@@ -42,6 +42,7 @@ func TestOnPostgreSQL(t *testing.T) {
 		play func(*testing.T)
 	}{
 		{"overview", TestOverviewSaysWhatNeedsAPerson}, {"look-ups that gave up", TestWhatNoLookUpSettlesComesFirst},
+		{"contradictions", TestContradictionsAreFoundHoweverOldTheyAre},
 		{"the filter", TestLedgerFiltersByItsAddress}, {"pages", TestLedgerPagesByKey}, {"a failed query", TestAFailedQueryIsNeverAnEmptyAnswer},
 		{"an operation", TestOperationPageTellsEverything}, {"resolving", TestResolving}, {"probing", TestProbing}, {"cancelling and reopening", TestCancellingAndReopening},
 		{"deciding", TestDecidingAProposal}, {"editing", TestEditAndApproveShowsTheSuccessor}, {"somebody else was first", TestSomebodyElseWasFirst},

@@ -24,7 +24,11 @@ type overviewPage struct {
 	Decided   []decided
 	Tallied   bool
 	Recent    []row
-	Quiet     bool
+	// Flagged are the newest on which evidence disagrees; MoreFlagged says that
+	// there are others.
+	Flagged     []row
+	MoreFlagged bool
+	Quiet       bool
 }
 
 // count is how many operations wait for a person, with the one that has waited
@@ -101,6 +105,13 @@ func (c *Console) survey(ctx context.Context, who deed.Principal) (overviewPage,
 	for _, op := range page.Operations {
 		p.Recent = append(p.Recent, rowOf(op, now))
 	}
+	if page, err = c.Runtime.List(ctx, who, deed.Query{Flagged: true, Limit: shownFlags}); err != nil {
+		return p, err
+	}
+	for _, op := range page.Operations {
+		p.Flagged = append(p.Flagged, rowOf(op, now))
+	}
+	p.MoreFlagged = page.Next != ""
 	p.Quiet = p.Uncertain.N+p.Approvals.N == 0 && p.Health == ""
 	return p, nil
 }
@@ -155,49 +166,31 @@ func uncertainSince(op *deed.Operation) time.Time {
 	return op.SettledAt
 }
 
-// flagsUpTo is how far back flagged operations are looked for: the ledger has
-// no index of them.
-const flagsUpTo = 5000
+// shownFlags is how many flagged operations the overview shows.
+const shownFlags = 5
 
 type flagsPage struct {
-	Rows   []row
-	Looked int
-	// Back is where the next look begins, empty when everything was looked at.
-	Back deed.OperationID
-	// Later is set where the look did not begin with the newest.
+	Rows []row
+	// Next is where older ones begin, empty when there are none.
+	Next deed.OperationID
+	// Later is set where the page did not begin with the newest.
 	Later   bool
 	Problem string
 }
 
-// flags shows GET /flags: committed operations whose evidence names more than
-// one effect or speaks against a decision. One page looks at a bounded number and
-// offers to look further back.
+// flags shows GET /flags: operations whose evidence names more than one effect
+// or speaks against a decision.
 func (v *visit) flags() {
-	query := deed.Query{Limit: storePage, Before: deed.OperationID(v.URL.Query().Get("before"))}
-	p := flagsPage{Later: query.Before != ""}
-	for {
-		page, err := v.console.Runtime.List(v.Context(), v.who, query)
-		if err != nil {
-			p.Problem = v.console.parted(err)
-			break
-		}
-		for _, op := range page.Operations {
-			if op.Diverged || op.Contradicted {
-				p.Rows = append(p.Rows, rowOf(op, v.now))
-			}
-		}
-		p.Looked += len(page.Operations)
-		if query.Before = page.Next; query.Before == "" {
-			break
-		}
-		if p.Looked >= flagsUpTo || len(p.Rows) >= storePage {
-			p.Back = page.Next
-			break
-		}
+	query := deed.Query{Flagged: true, Limit: pageSize, Before: deed.OperationID(v.URL.Query().Get("before"))}
+	p, status := flagsPage{Later: query.Before != ""}, http.StatusOK
+	page, err := v.console.Runtime.List(v.Context(), v.who, query)
+	if err != nil {
+		why := failureOf(err)
+		status, p.Problem = why.Status, why.Text
 	}
-	if v.partial() {
-		v.part("flags", "flagged", p)
-		return
+	for _, op := range page.Operations {
+		p.Rows = append(p.Rows, rowOf(op, v.now))
 	}
-	v.show(http.StatusOK, "flags", "Contradictions", p)
+	p.Next = page.Next
+	v.show(status, "flags", "Contradictions", p)
 }

@@ -228,7 +228,7 @@ func (c *Console) cookie(name, value string, mode http.SameSite) *http.Cookie {
 // present returns who sends a request. An error says that nobody could be told
 // from anybody.
 func (c *Console) present(r *http.Request) (deed.Principal, bool, error) {
-	byItself := r.Header.Get("Accept") == "text/event-stream" || r.Header.Get("HX-Request") == "true" && (r.URL.Path == "/" || r.URL.Path == "/flags")
+	byItself := r.Header.Get("Accept") == "text/event-stream" || r.Header.Get("HX-Request") == "true" && r.URL.Path == "/"
 	cookie, err := r.Cookie(c.cookieName())
 	if err != nil {
 		return deed.Principal{}, false, nil

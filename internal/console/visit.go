@@ -58,9 +58,6 @@ func (v *visit) show(status int, page, title string, own any) {
 	v.render(status, page, "frame", f)
 }
 
-// part answers with a piece of a page, for a partial reload.
-func (v *visit) part(page, name string, own any) { v.render(http.StatusOK, page, name, own) }
-
 func (v *visit) render(status int, page, name string, data any) {
 	var text bytes.Buffer
 	if err := v.console.pages[page].ExecuteTemplate(&text, name, data); err != nil {
@@ -125,8 +122,6 @@ func failureOf(err error) failure {
 	}
 	return failure{http.StatusInternalServerError, "Something unforeseen went wrong", "The question could not be answered. If you were changing something, look whether it is recorded.", ""}
 }
-
-func (c *Console) parted(err error) string { return failureOf(err).Text }
 
 func (v *visit) nowhere() {
 	v.show(http.StatusNotFound, "failure", "There is no such page", failure{Head: "There is no such page", Text: "The address is wrong or from another version.", Back: "/"})
