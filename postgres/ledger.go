@@ -23,6 +23,7 @@ type Ledger struct {
 	database string
 	options  Options
 	readers  *pgxpool.Pool
+	loading  *loading
 	writers  *writers
 	aside    *aside
 	watches  *watches
@@ -75,6 +76,7 @@ func Open(ctx context.Context, address string, options Options) (*Ledger, error)
 	}
 	l := &Ledger{database: database, options: options, readers: readers, closing: make(chan struct{})}
 	l.watches = newWatches(l, listen)
+	l.loading = newLoading(l)
 	l.aside = &aside{config: pool.ConnConfig, patience: options.Patience}
 	l.writers = &writers{
 		queue: newQueue(options.MaxBatch), config: pool.ConnConfig, patience: options.Patience, clock: options.Clock,
@@ -103,6 +105,7 @@ func (l *Ledger) Close() error {
 	l.once.Do(func() {
 		close(l.closing)
 		l.err = errors.Join(l.writers.stop(), l.watches.close(), l.aside.close())
+		l.loading.close()
 		l.readers.Close()
 	})
 	return l.err

@@ -4,7 +4,7 @@ package postgres
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,17 +57,29 @@ func (l *Ledger) readOnce(ctx context.Context, steps []step) (began bool, err er
 	return began, failed
 }
 
-// Load implements deed.Store. It never waits for a writer.
+// Load implements deed.Store. It never waits for a writer. Loads of a tenant
+// that come at the same time share a round trip.
 func (l *Ledger) Load(ctx context.Context, scope deed.Scope) (deed.View, error) {
+	if shares(&scope) {
+		view, done, err := l.loading.do(ctx, scope)
+		if done {
+			return view, l.explain(doingRead, err)
+		}
+	}
+	return l.loadAlone(ctx, scope)
+}
+
+// loadAlone loads in a round trip of its own.
+func (l *Ledger) loadAlone(ctx context.Context, scope deed.Scope) (deed.View, error) {
 	reading := reading{tenant: scope.Tenant, requests: []*request{newRequest(scope)}}
 	if l.options.Clock != nil {
 		at := ledgerTime(l.options.Clock.Now())
 		reading.at = &at
 	}
-	var us, version, oldest int64
+	var clock clock
 	steps := reading.steps(false)
 	alone := len(steps) <= 1
-	steps = append(steps, step{sql: sqlClock, read: func(rows pgx.Rows) error { return rows.Scan(&us, &version, &oldest) }})
+	steps = append(steps, clock.step())
 	if !alone {
 		// One statement has a snapshot of its own; several get one together.
 		steps = append([]step{{sql: `begin isolation level repeatable read read only`}}, append(steps, step{sql: `commit`})...)
@@ -75,14 +87,19 @@ func (l *Ledger) Load(ctx context.Context, scope deed.Scope) (deed.View, error) 
 	if err := l.read(ctx, steps); err != nil {
 		return deed.View{}, l.explain(doingRead, err)
 	}
-	if oldest > newestVersion {
-		return deed.View{}, fmt.Errorf("%w (%d, and this program reads up to %d); use the newer version of this program", deed.ErrLedgerVersion, version, newestVersion)
+	if err := clock.readable(); err != nil {
+		return deed.View{}, err
 	}
 	reading.finish()
 	view := reading.requests[0].view
-	view.Now = fromMicros(us)
-	if l.options.Clock != nil {
-		view.Now = ledgerTime(l.options.Clock.Now())
-	}
+	view.Now = l.now(clock.us)
 	return view, nil
+}
+
+// now is the ledger's time, where the database's clock said us.
+func (l *Ledger) now(us int64) time.Time {
+	if l.options.Clock != nil {
+		return ledgerTime(l.options.Clock.Now())
+	}
+	return fromMicros(us)
 }
