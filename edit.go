@@ -21,18 +21,20 @@ import (
 // at; see [Runtime.Approve] for its errors. The marks by which look-ups find an
 // operation belong to one: those of the old one are taken out of the edited
 // arguments where they stand, and the new one is given its own. Calls whose marks
-// cannot be taken out again, see [Planting.Strip], are refused.
+// cannot be taken out again, see [Planting.Strip], are refused, and so are
+// arguments in which [Options].CheckEdited finds something wrong.
 func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id OperationID, digest Digest, arguments []byte, reason string) (*Operation, error) {
+	e, err := rt.edit(ctx, who, id, arguments)
+	if err != nil {
+		return nil, err
+	}
+	if rt.checkEdited != nil {
+		if wrong := rt.checkEdited(ctx, e.tool, e.arguments); wrong != "" {
+			return nil, fmt.Errorf("%s was not edited: %w: by the input schema of %s: %s", id, ErrArguments, e.tool, wrong)
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, storePatience)
 	defer cancel()
-	before, err := rt.Get(ctx, who, id)
-	if err != nil {
-		return nil, err
-	}
-	e, err := rt.edit(ctx, who, before, arguments)
-	if err != nil {
-		return nil, err
-	}
 	var change Change
 	var next *Operation
 	_, err = rt.store.Transact(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
@@ -64,6 +66,7 @@ func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id Operati
 // edit is what an edited operation is made of.
 type edit struct {
 	rt   *Runtime
+	tool Tool
 	rule Rule
 	// planter marks the edited arguments, which have no marks yet.
 	planter     *planter
@@ -74,7 +77,16 @@ type edit struct {
 
 // edit computes what the edited call is, under the rules of the operation that
 // it replaces, which must be those of this process.
-func (rt *Runtime) edit(ctx context.Context, who Principal, op *Operation, arguments []byte) (*edit, error) {
+func (rt *Runtime) edit(ctx context.Context, who Principal, id OperationID, arguments []byte) (*edit, error) {
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	op, err := rt.Get(ctx, who, id)
+	if err != nil {
+		return nil, err
+	}
+	if !who.May(RightApprove) {
+		return nil, fmt.Errorf("%s: %w: it takes the right %q", id, ErrForbidden, RightApprove)
+	}
 	rule := rt.policy.Rule(op.Tool, ToolFacts{Definition: op.Definition, UpstreamIdentity: op.UpstreamIdentity}).complete()
 	ruled, err := rt.ruledBy(rule)
 	if err != nil {
@@ -105,7 +117,7 @@ func (rt *Runtime) edit(ctx context.Context, who Principal, op *Operation, argum
 		return nil, fmt.Errorf("%s was not edited: %w: %w", op.ID, ErrArguments, err)
 	}
 	return &edit{
-		rt: rt, rule: rule, planter: planter, arguments: append([]byte(nil), arguments...), fingerprint: Fingerprint(fingerprint),
+		rt: rt, tool: op.Tool, rule: rule, planter: planter, arguments: append([]byte(nil), arguments...), fingerprint: Fingerprint(fingerprint),
 		matter: matterOf(rule.Matter, arguments, ruled.program.Fact),
 	}, nil
 }

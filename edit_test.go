@@ -194,3 +194,51 @@ func TestAnEditedCallBooksWhatItCosts(t *testing.T) {
 	b.want(b.do(refund("12")), deed.Execute, "", 1)
 	b.stands(0, 6)
 }
+
+func TestAnEditThatTheSchemaRefusesChangesNothing(t *testing.T) {
+	b := newBench(t, approving(nil))
+	op := b.propose("12")
+	var asked []string
+	rt, err := deed.New(deed.Options{
+		Store: b.store, Clock: b.clock, Policy: deed.FixedPolicy{"pay/refund": b.rule},
+		CheckEdited: func(_ context.Context, tool deed.Tool, arguments []byte) string {
+			asked = append(asked, string(tool)+" "+string(arguments))
+			if strings.Contains(string(arguments), `"much"`) {
+				return "at '/amount': got string, want number"
+			}
+			return ""
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := rt.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	history := func() int {
+		events, err := rt.Events(context.Background(), person("alice"), op.ID)
+		if err != nil {
+			t.Error(err)
+		}
+		return len(events)
+	}
+	before := history()
+	_, err = rt.EditAndApprove(context.Background(), person("alice"), op.ID, op.Approval.Digest, []byte(`{"order_id":"1042","amount":"much"}`), "half is enough")
+	if !errors.Is(err, deed.ErrArguments) || !strings.Contains(err.Error(), "at '/amount': got string, want number") {
+		t.Errorf("an edit against the schema: %v", err)
+	}
+	now, err := rt.Get(context.Background(), person("alice"), op.ID)
+	if err != nil || now.Version != op.Version || now.Status != deed.StatusAwaitingApproval || history() != before {
+		t.Errorf("it was written that it is %+v, %v", now, err)
+	}
+	viewer := deed.Principal{Tenant: "acme", Actor: "vera", Rights: []deed.Right{deed.RightRead}}
+	if _, err := rt.EditAndApprove(context.Background(), viewer, op.ID, op.Approval.Digest, []byte(edited), "half"); !errors.Is(err, deed.ErrForbidden) || len(asked) != 1 {
+		t.Errorf("somebody without the right to approve: %v, asked %q", err, asked)
+	}
+	next, err := rt.EditAndApprove(context.Background(), person("alice"), op.ID, op.Approval.Digest, []byte(edited), "half is enough")
+	if err != nil || next.Status != deed.StatusAuthorized || asked[1] != string(op.Tool)+" "+edited {
+		t.Errorf("an edit within the schema: %+v, %v, asked %q", next, err, asked)
+	}
+}

@@ -29,6 +29,10 @@ type Options struct {
 	// Reconciler looks up what became of uncertain operations; nil: nobody
 	// does, and they wait for a person.
 	Reconciler Reconciler
+	// CheckEdited says what a tool's own schema finds wrong with arguments that
+	// a person edited, or ""; nil leaves that to the tool. It is asked outside of
+	// every transaction.
+	CheckEdited func(ctx context.Context, tool Tool, arguments []byte) string
 }
 
 // Runtime is the one way to an effect: it decides, records, grants attempts
@@ -50,7 +54,8 @@ type Runtime struct {
 	sights  sightings
 	looking looking
 
-	reconciler Reconciler
+	reconciler  Reconciler
+	checkEdited func(context.Context, Tool, []byte) string
 	// served holds the tenants that operations were begun for.
 	served sync.Map
 
@@ -81,7 +86,7 @@ func New(opts Options) (*Runtime, error) {
 	rt := &Runtime{
 		store: opts.Store, policy: opts.Policy, clock: opts.Clock, random: opts.Random,
 		observer: opts.Observer, worker: opts.Worker, strict: opts.StrictAudit, nfc: opts.NFC,
-		reconciler: opts.Reconciler,
+		reconciler: opts.Reconciler, checkEdited: opts.CheckEdited,
 	}
 	if rt.clock == nil {
 		rt.clock = SystemClock{}

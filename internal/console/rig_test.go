@@ -128,7 +128,9 @@ func newRig(t testing.TB, change func(*console.Options)) *rig {
 	})
 	r.store, r.tally = &faulty{Store: r.ledger}, console.NewTally(r.clock)
 	var err error
-	r.rt, err = deed.New(deed.Options{Store: r.store, Clock: r.clock, Policy: rules(), Reconciler: r.probe, Observer: hearing{r.tally}, StrictAudit: true})
+	r.rt, err = deed.New(deed.Options{
+		Store: r.store, Clock: r.clock, Policy: rules(), Reconciler: r.probe, Observer: hearing{r.tally}, StrictAudit: true, CheckEdited: amountIsANumber,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,6 +182,14 @@ func byHash(sum string) (deed.Principal, bool) {
 		}
 	}
 	return deed.Principal{}, false
+}
+
+// amountIsANumber stands for the input schemas of the tools.
+func amountIsANumber(_ context.Context, _ deed.Tool, arguments []byte) string {
+	if strings.Contains(string(arguments), `"amount":"`) {
+		return "at '/amount': got string, want number"
+	}
+	return ""
 }
 
 func amountOf(arguments []byte) (deed.Amount, error) {

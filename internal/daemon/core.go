@@ -76,8 +76,10 @@ type Core struct {
 	notices  *notices
 	fence    *fenced
 	ending   ending
-	// looks are what Open began and does not wait for.
+	// looks are what was begun and not waited for.
 	looks sync.WaitGroup
+	// asks: servers are asked for the schemas by which people's edits are judged.
+	asks bool
 }
 
 // Open opens the ledger and puts a Runtime over it. It starts nothing.
@@ -149,7 +151,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 	}
 	c.Runtime, err = deed.New(deed.Options{
 		Store: store, Policy: c.Policy, Clock: c.Clock, Observer: overheard(placed(observer), c.hear), NFC: norm.NFC.String,
-		Reconciler: c.reconciler(),
+		Reconciler: c.reconciler(), CheckEdited: c.checkEdited,
 	})
 	if err != nil {
 		return err

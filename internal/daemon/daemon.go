@@ -50,6 +50,7 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	core.asks = true
 	options := mcpgate.HTTPOptions{Upstreams: core.upstreams, Guard: core.gate, Clock: core.Clock}
 	auth := known
 	if known != nil {
