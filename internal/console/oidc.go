@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,7 +38,8 @@ type OIDC struct {
 	Tenant      deed.Tenant
 	TenantClaim string
 	// RolesClaim names the claim whose values Rights is asked about; "groups"
-	// by default. Whoever gets no right to read does not get in.
+	// by default. Whoever gets no right to read does not get in. A value that
+	// gives no right by itself is not kept with the session.
 	RolesClaim string
 	Rights     func(values []string) []deed.Right
 	// Label names the provider on the login page.
@@ -240,7 +242,27 @@ func (o *OIDC) exchange(ctx context.Context, code string, p pending) (identity, 
 	if err := id.Claims(&claims); err != nil {
 		return identity{}, errors.New("the identity token cannot be read")
 	}
-	return o.identity(claims), nil
+	return o.identity(claims).bounded()
+}
+
+const (
+	// longestClaim and mostRoles bound what a session keeps of an identity token:
+	// the ledger holds all sessions as one value.
+	longestClaim = 256
+	mostRoles    = 32
+)
+
+// bounded refuses an identity that is too long to be kept.
+func (i identity) bounded() (identity, error) {
+	for _, claim := range append([]string{i.Actor, i.Tenant}, i.Roles...) {
+		if len(claim) > longestClaim {
+			return identity{}, fmt.Errorf("a claim of the identity token that names you, your tenant or a role of yours has %d bytes, and %d are taken at most", len(claim), longestClaim)
+		}
+	}
+	if len(i.Roles) > mostRoles {
+		return identity{}, fmt.Errorf("%d values of your roles claim give rights here, and %d are taken at most: give roles to fewer groups", len(i.Roles), mostRoles)
+	}
+	return i, nil
 }
 
 func (o *OIDC) identity(claims map[string]any) identity {
@@ -252,7 +274,9 @@ func (o *OIDC) identity(claims map[string]any) identity {
 	}
 	actor, _ := claim(o.ActorClaim, "sub").(string)
 	tenant, _ := claim(o.TenantClaim, "").(string)
-	return identity{Issuer: o.Issuer, Client: o.ClientID, Actor: actor, Tenant: tenant, Roles: valuesOf(claim(o.RolesClaim, "groups"))}
+	// People are in many groups of which few mean anything here.
+	roles := slices.DeleteFunc(valuesOf(claim(o.RolesClaim, "groups")), func(value string) bool { return len(o.Rights([]string{value})) == 0 })
+	return identity{Issuer: o.Issuer, Client: o.ClientID, Actor: actor, Tenant: tenant, Roles: roles}
 }
 
 // principal says who somebody is here, by the configuration as it is now.

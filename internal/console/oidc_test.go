@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -96,7 +97,7 @@ func TestLoggingInAtAnIdentityProvider(t *testing.T) {
 		o.OIDC = &console.OIDC{
 			Issuer: p.URL, ClientID: "console", ClientSecret: "s", RedirectURL: "http://localhost:7391/login/callback", Tenant: "acme", ActorClaim: "email", Client: p.Client(),
 			Rights: func(values []string) []deed.Right {
-				if slices.Contains(values, "deed-approvers") {
+				if slices.ContainsFunc(values, func(value string) bool { return strings.HasPrefix(value, "deed-approvers") }) {
 					return []deed.Right{deed.RightRead, deed.RightApprove}
 				}
 				return nil
@@ -163,6 +164,18 @@ func TestLoggingInAtAnIdentityProvider(t *testing.T) {
 			p.claims = with(good, "groups", []string{"staff"})
 			return "code=good-code&state=" + state
 		}, "no role here"},
+		"more roles than are kept": {func(_ *person, state string) string {
+			p.claims = with(good, "groups", groups("deed-approvers-%d", 33))
+			return "code=good-code&state=" + state
+		}, "33 values of your roles claim give rights here, and 32 are taken at most"},
+		"a role longer than is kept": {func(_ *person, state string) string {
+			p.claims = with(good, "groups", []string{"deed-approvers" + strings.Repeat("x", 256)})
+			return "code=good-code&state=" + state
+		}, "has 270 bytes, and 256 are taken at most"},
+		"a name longer than is kept": {func(_ *person, state string) string {
+			p.claims = with(good, "email", strings.Repeat("a", 257))
+			return "code=good-code&state=" + state
+		}, "has 257 bytes, and 256 are taken at most"},
 		"too slow a login": {func(_ *person, state string) string {
 			r.clock.Advance(11 * time.Minute)
 			return "code=good-code&state=" + state
@@ -219,12 +232,32 @@ func TestLoggingInAtAnIdentityProvider(t *testing.T) {
 			}
 		}
 	})
+	t.Run("of somebody in thousands of groups only those are kept that count here", func(t *testing.T) {
+		anna := &person{rig: r}
+		state := begin(t, anna)
+		p.claims = with(good, "groups", append(groups("group-%d", 5000), "deed-approvers"))
+		anna.cookies = anna.get("/login/callback?code=good-code&state=" + state).Result().Cookies()
+		want(t, anna.page("/approvals"), "anna@acme.example", "approver")
+		kept, err := r.ledger.Setting(t.Context(), "console/sessions", nil)
+		if err != nil || strings.Contains(string(kept), "group-7") || !strings.Contains(string(kept), `"roles":["deed-approvers"]`) {
+			t.Errorf("the ledger keeps %d bytes, %v", len(kept), err)
+		}
+	})
 	t.Run("a code is used once", func(t *testing.T) {
 		who := &person{rig: r}
 		state := begin(t, who)
 		who.get("/login/callback?code=good-code&state=" + state)
 		want(t, who.get("/login/callback?code=good-code&state="+state).Body.String(), "used before")
 	})
+}
+
+// groups are n of them, by their numbers.
+func groups(format string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(format, i)
+	}
+	return list
 }
 
 func with(claims map[string]any, name string, value any) map[string]any {
