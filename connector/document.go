@@ -5,6 +5,7 @@ package connector
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -18,7 +19,7 @@ func documentTree(source []byte, file string) (tree, error) {
 		t, err := jsonTree(d, 0)
 		if err == nil {
 			_, err = d.Token()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return t, nil
 			}
 			err = fmt.Errorf("there is more after the document")

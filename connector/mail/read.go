@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"mime"
-	netmail "net/mail"
 	"slices"
 	"strings"
 
@@ -139,7 +138,7 @@ func (a *Account) draftRead(ctx context.Context, _ smtp.Gate, arguments []byte) 
 	shown := see(draft, true)
 	out := drafted{Status: "kept", Draft: in.Draft, Revision: shown.Revision, From: strings.Join(shown.From, ", "), To: shown.To, Cc: shown.Cc, Subject: shown.Subject, Content: shown.Content}
 	if m, err := parse(draft.raw); err == nil {
-		out.Bcc, _ = addresses(netmail.Header(m.Header), "Bcc")
+		out.Bcc, _ = addresses(m.Header, "Bcc")
 	}
 	text := fmt.Sprintf("Draft %s to %s: %q. Revision %s.", in.Draft, strings.Join(out.To, ", "), out.Subject, out.Revision)
 	return deed.Outcome{Kind: deed.OutcomeSuccess, Message: text, Result: toolResult(text, out, false)}

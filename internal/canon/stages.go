@@ -78,7 +78,7 @@ func require(n *node, path []segment) *Error {
 	if from == to && !(path[0].every && n.isContainer()) {
 		e := &Error{Code: CodeRequired, Detail: "a required field is missing: send it"}
 		for i := len(path) - 1; i >= 0; i-- {
-			e.under(kindObject, path[i].name, 0)
+			e = e.under(kindObject, path[i].name, 0)
 		}
 		return e
 	}
