@@ -29,6 +29,9 @@ type statement struct {
 	param  int
 	column int
 	err    error
+	// bound is what the parameters have since the run before, empty for a
+	// statement that is not kept: SQLite keeps it, and most of it is bound again.
+	bound []bound
 }
 
 // use returns a statement ready to be bound.
@@ -39,7 +42,7 @@ func (c *connection) use(id statementID) *statement {
 		if err != nil {
 			return &statement{err: fmt.Errorf("preparing a statement: %w", err)}
 		}
-		s = &statement{Stmt: prepared}
+		s = &statement{Stmt: prepared, bound: make([]bound, prepared.BindCount())}
 		c.statements[id] = s
 	}
 	s.param, s.column, s.err = 0, 0, nil
@@ -94,73 +97,6 @@ func (s *statement) keep(err error) {
 	if err != nil && s.err == nil {
 		s.err = err
 	}
-}
-
-func (s *statement) text(v string) {
-	s.param++
-	if s.err == nil {
-		s.keep(s.BindText(s.param, v))
-	}
-}
-
-func (s *statement) blob(v []byte) {
-	s.param++
-	if s.err == nil {
-		s.keep(s.BindBlob(s.param, v))
-	}
-}
-
-// optional binds text that is NULL when empty.
-func (s *statement) optional(v []byte) {
-	s.param++
-	if s.err == nil {
-		s.keep(s.BindRawText(s.param, v))
-	}
-}
-
-func (s *statement) integer(v int64) {
-	s.param++
-	if s.err == nil {
-		s.keep(s.BindInt64(s.param, v))
-	}
-}
-
-func (s *statement) boolean(v bool) {
-	var n int64
-	if v {
-		n = 1
-	}
-	s.integer(n)
-}
-
-func (s *statement) moment(t time.Time) {
-	if !t.IsZero() {
-		s.integer(micros(t))
-		return
-	}
-	s.param++
-	if s.err == nil {
-		s.keep(s.BindNull(s.param))
-	}
-}
-
-func (s *statement) operationID(id string) { s.id(operationPrefix, id) }
-func (s *statement) eventID(id string)     { s.id(eventPrefix, id) }
-
-func (s *statement) id(prefix, id string) {
-	if packed, ok := packID(prefix, id); ok {
-		s.blob(packed[:])
-		return
-	}
-	s.text(id)
-}
-
-func (s *statement) digest(digest string) {
-	if packed, ok := packDigest(digest); ok {
-		s.blob(packed[:])
-		return
-	}
-	s.text(digest)
 }
 
 func (s *statement) readText() string {
