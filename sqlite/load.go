@@ -21,6 +21,9 @@ type loader struct {
 // so that all of them read one snapshot.
 func (l *loader) load(now time.Time) error {
 	l.view.Now = fromMicros(micros(now))
+	if fresh, err := l.fresh(); err != nil || fresh {
+		return err
+	}
 	at, err := l.named()
 	if err != nil {
 		return err

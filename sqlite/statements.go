@@ -26,6 +26,7 @@ const (
 	stmtRefused
 	stmtLightByID
 	stmtOtherRules
+	stmtFresh
 	stmtSetting
 	stmtVersion
 	stmtShare
@@ -125,6 +126,17 @@ var statementTexts = [statementCount]string{
 	stmtOtherRules: `SELECT fingerprint_rules FROM operations INDEXED BY operations_unresolved
 		WHERE tenant=? AND tool=? AND fingerprint_rules>? AND standing = 0
 		AND (status = 'executing' OR status = 'awaiting_input' OR status = 'uncertain') ORDER BY fingerprint_rules LIMIT 1`,
+	// Whether anything is there of what a claim asks for, and the tool's rules in
+	// force: of most claims nothing is.
+	stmtFresh: `SELECT (SELECT value FROM settings WHERE name=?10),
+		EXISTS (SELECT 1 FROM keys WHERE tenant=?1 AND text=?2 AND family=?3 AND actor=?4 AND generation=?5)
+		OR EXISTS (SELECT 1 FROM operations INDEXED BY operations_fingerprint WHERE tenant=?1 AND tool=?6 AND fingerprint=?7)
+		OR EXISTS (SELECT 1 FROM operations INDEXED BY operations_matter WHERE tenant=?1 AND tool=?6 AND matter=?8 AND matter <> '')
+		OR EXISTS (SELECT 1 FROM events INDEXED BY events_conflict WHERE tenant=?1 AND tool=?6 AND fingerprint=?7 AND name='conflict')
+		OR EXISTS (SELECT 1 FROM operations INDEXED BY operations_unresolved WHERE tenant=?1 AND tool=?6 AND fingerprint_rules<?9 AND standing = 0
+			AND (status = 'executing' OR status = 'awaiting_input' OR status = 'uncertain'))
+		OR EXISTS (SELECT 1 FROM operations INDEXED BY operations_unresolved WHERE tenant=?1 AND tool=?6 AND fingerprint_rules>?9 AND standing = 0
+			AND (status = 'executing' OR status = 'awaiting_input' OR status = 'uncertain'))`,
 	stmtSetting: `SELECT value FROM settings WHERE name=?`,
 	stmtVersion: `SELECT version FROM operations WHERE tenant=? AND id=?`,
 
