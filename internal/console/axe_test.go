@@ -98,7 +98,7 @@ func TestTheLocalConsoleIsAccessible(t *testing.T) {
 }
 
 // TestPagesReflow looks at every page in a window 320 wide (WCAG 2.2, 1.4.10):
-// tables may scroll by themselves, pages may not.
+// differences may scroll by themselves, pages and lists may not.
 func TestPagesReflow(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.scene()
@@ -109,6 +109,9 @@ func TestPagesReflow(t *testing.T) {
 		b.open(page.path)
 		if over := ask[string](b, widest); over != "" {
 			t.Errorf("%s is wider than the window: %s", page.name, over)
+		}
+		if ask[bool](b, `[...document.querySelectorAll(".scroll:has(.rows)")].some(e => e.scrollWidth > e.clientWidth)`) {
+			t.Errorf("%s has a list that is wider than the window", page.name)
 		}
 	}
 }

@@ -15,6 +15,8 @@ const countUpTo = 2000
 
 // overviewPage says what needs a person now.
 type overviewPage struct {
+	// Problem says under Head why there is no answer.
+	Head      string
 	Problem   string
 	Uncertain count
 	Approvals count
@@ -52,7 +54,7 @@ func (v *visit) overview() {
 	status := http.StatusOK
 	if err != nil {
 		why := failureOf(err)
-		p.Problem, status = why.Text, why.Status
+		p.Head, p.Problem, status = why.Head, why.Text, why.Status
 	}
 	if v.partial() {
 		v.render(status, "overview", "attention", p)

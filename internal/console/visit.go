@@ -89,14 +89,17 @@ type failure struct {
 	Status int
 	Head   string
 	Text   string
-	// Back is where to go on.
+	// Back is where to go on, and Way what that is called, "" for another look.
 	Back string
+	Way  string
 }
 
 // failed answers for an error of the Runtime.
 func (v *visit) failed(err error) {
 	f := failureOf(err)
-	if v.Method == http.MethodGet {
+	if f.Status == http.StatusNotFound {
+		f.Back, f.Way = "/ledger", "To the ledger"
+	} else if v.Method == http.MethodGet {
 		f.Back = v.URL.RequestURI()
 	} else if id := v.PathValue("id"); id != "" {
 		f.Back = "/op/" + id
@@ -108,23 +111,23 @@ func failureOf(err error) failure {
 	var refused *deed.RefusedError
 	switch {
 	case errors.Is(err, deed.ErrNotFound):
-		return failure{http.StatusNotFound, "There is no such operation", "It does not exist, or it is not yours to see.", ""}
+		return failure{http.StatusNotFound, "There is no such operation", "It does not exist, or it is not yours to see.", "", ""}
 	case errors.Is(err, deed.ErrForbidden):
-		return failure{http.StatusForbidden, "You may not do this", err.Error() + ". Nothing was changed.", ""}
+		return failure{http.StatusForbidden, "You may not do this", err.Error() + ". Nothing was changed.", "", ""}
 	case errors.As(err, &refused):
-		return failure{http.StatusConflict, "It has moved on", refused.Error() + ". Nothing was changed by you.", ""}
+		return failure{http.StatusConflict, "It has moved on", refused.Error() + ". Nothing was changed by you.", "", ""}
 	case errors.Is(err, deed.ErrVersion):
-		return failure{http.StatusConflict, "Somebody was faster", "The operation has changed since you opened the page. Nothing was changed by you. Look at it again.", ""}
+		return failure{http.StatusConflict, "Somebody was faster", "The operation has changed since you opened the page. Nothing was changed by you. Look at it again.", "", ""}
 	case errors.Is(err, deed.ErrCommitUnknown):
-		return failure{http.StatusServiceUnavailable, "Look again", "The ledger did not confirm the change: it may be recorded or not. Look at the operation again.", ""}
+		return failure{http.StatusServiceUnavailable, "Look again", "The ledger did not confirm the change: it may be recorded or not. Look at the operation again.", "", ""}
 	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrLedgerVersion), errors.Is(err, deed.ErrClosed):
-		return failure{http.StatusServiceUnavailable, "The ledger does not answer", "The question could not be answered, which is not the same as an empty answer. Nothing was changed.", ""}
+		return failure{http.StatusServiceUnavailable, "The ledger does not answer", "The question could not be answered, which is not the same as an empty answer. Nothing was changed.", "", ""}
 	}
-	return failure{http.StatusInternalServerError, "Something unforeseen went wrong", "The question could not be answered. If you were changing something, look whether it is recorded.", ""}
+	return failure{http.StatusInternalServerError, "Something unforeseen went wrong", "The question could not be answered. If you were changing something, look whether it is recorded.", "", ""}
 }
 
 func (v *visit) nowhere() {
-	v.show(http.StatusNotFound, "failure", "There is no such page", failure{Head: "There is no such page", Text: "The address is wrong or from another version.", Back: "/"})
+	v.show(http.StatusNotFound, "failure", "There is no such page", failure{Head: "There is no such page", Text: "The address is wrong or from another version.", Back: "/", Way: "To the overview"})
 }
 
 // forbidden says which right an action takes, before the Runtime is asked.
