@@ -78,6 +78,57 @@ func TestAProposalSaysWhoAskedForWhatUntilWhen(t *testing.T) {
 	}
 }
 
+// The same wish has one digest wherever it is made; whatever a person relies on
+// makes another.
+func TestTheDigestIsOfEverythingThatIsApproved(t *testing.T) {
+	digest := func(change func(*deed.Call, *deed.Rule)) deed.Digest {
+		t.Helper()
+		call, rule := refund("12"), deed.DefaultRule("pay/refund")
+		call.Facts = deed.ToolFacts{Definition: "sha256:d", UpstreamIdentity: "live"}
+		rule.Approval, rule.Fingerprint.Exclude = &deed.ApprovalRule{Expires: time.Hour}, []string{"/note"}
+		change(&call, &rule)
+		b := newBench(t, nil)
+		rt, err := deed.New(deed.Options{Store: b.store, Clock: b.clock, Policy: deed.FixedPolicy{call.Tool: rule}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := rt.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}()
+		answer, _, err := rt.Claim(context.Background(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.want(answer, deed.AwaitingApproval, deed.ReasonPending, 0)
+		return answer.Operation.Approval.Digest
+	}
+	wish := digest(func(*deed.Call, *deed.Rule) {})
+	if again := digest(func(*deed.Call, *deed.Rule) {}); again != wish {
+		t.Errorf("the same wish has the digests %s and %s", wish, again)
+	}
+	for name, change := range map[string]func(*deed.Call, *deed.Rule){
+		"an argument": func(c *deed.Call, _ *deed.Rule) { c.Arguments = []byte(`{"order_id":"1042","amount":13}`) },
+		"an argument that the fingerprint leaves out": func(c *deed.Call, _ *deed.Rule) {
+			c.Arguments = []byte(`{"order_id":"1042","amount":12,"note":"now"}`)
+		},
+		"another spelling of the same bytes": func(c *deed.Call, _ *deed.Rule) { c.Arguments = []byte(`{"order_id":"1042","amount":12.0}`) },
+		"the tool":                           func(c *deed.Call, r *deed.Rule) { c.Tool, r.Tool = "pay/payout", "pay/payout" },
+		"the tool's definition":              func(c *deed.Call, _ *deed.Rule) { c.Facts.Definition = "sha256:e" },
+		"where it goes":                      func(c *deed.Call, _ *deed.Rule) { c.Facts.UpstreamIdentity = "test" },
+		"the rules of the tool":              func(_ *deed.Call, r *deed.Rule) { r.Approval.Quorum = 2 },
+		"the actor":                          func(c *deed.Call, _ *deed.Rule) { c.Principal.Actor = "another" },
+		"the tenant":                         func(c *deed.Call, _ *deed.Rule) { c.Principal.Tenant = "globex" },
+		"the key":                            func(c *deed.Call, _ *deed.Rule) { c.Key = deed.OperationKey("refund:order-1042:second") },
+		"the end of its time":                func(_ *deed.Call, r *deed.Rule) { r.Approval.Expires = 2 * time.Hour },
+	} {
+		if digest(change) == wish {
+			t.Errorf("%s is not in the digest", name)
+		}
+	}
+}
+
 func TestAnApprovedCallRunsOnceAsItWasFrozen(t *testing.T) {
 	b := newBench(t, approving(nil))
 	op := b.propose("12")
