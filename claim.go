@@ -447,15 +447,16 @@ func (c *claim) takeLimits(now time.Time, fingerprint Fingerprint) *ruling {
 		return c.limit
 	}
 	c.spent = true
-	who := "\x00" + string(c.call.Principal.Tenant) + "\x00" + string(c.call.Principal.Actor) + "\x00" + string(c.rule.Tool)
-	repeat := "repeat" + who + "\x00" + string(fingerprint)
+	all := limitName{tenant: c.call.Principal.Tenant, actor: c.call.Principal.Actor, tool: c.rule.Tool}
+	repeat := all
+	repeat.fingerprint = fingerprint
 	if fingerprint != "" {
 		if wait, ok := c.rt.limits.take(repeat, c.rule.Repeat, now); !ok {
 			c.limit = &ruling{decision: Denied, reason: ReasonLoop, retryAfter: wait}
 			return c.limit
 		}
 	}
-	if wait, ok := c.rt.limits.take("rate"+who, c.rule.Rate, now); !ok {
+	if wait, ok := c.rt.limits.take(all, c.rule.Rate, now); !ok {
 		c.limit = &ruling{decision: Denied, reason: ReasonRate, retryAfter: wait}
 		if fingerprint != "" {
 			c.rt.limits.giveBack(repeat)

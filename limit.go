@@ -11,7 +11,17 @@ import (
 // process.
 type limiter struct {
 	mu      sync.Mutex
-	buckets map[string]*bucket
+	buckets map[limitName]*bucket
+}
+
+// limitName is what a bucket counts: the begins and reads of an actor on a tool,
+// or those of one effect.
+type limitName struct {
+	tenant Tenant
+	actor  Actor
+	tool   Tool
+	// repeats of fingerprint are counted, all calls where it is empty.
+	fingerprint Fingerprint
 }
 
 type bucket struct {
@@ -22,17 +32,17 @@ type bucket struct {
 
 // take spends one token of the named bucket, or says how long until there is
 // one. A limit that is not positive always allows.
-func (l *limiter) take(name string, limit Limit, now time.Time) (wait time.Duration, ok bool) {
+func (l *limiter) take(name limitName, limit Limit, now time.Time) (wait time.Duration, ok bool) {
 	if limit.N <= 0 || limit.Per <= 0 {
 		return 0, true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sweep(now)
 	b := l.buckets[name]
 	if b == nil || b.limit != limit {
+		l.sweep(now)
 		if l.buckets == nil {
-			l.buckets = map[string]*bucket{}
+			l.buckets = map[limitName]*bucket{}
 		}
 		b = &bucket{tokens: float64(limit.N), filled: now, limit: limit}
 		l.buckets[name] = b
@@ -48,7 +58,7 @@ func (l *limiter) take(name string, limit Limit, now time.Time) (wait time.Durat
 }
 
 // giveBack returns a token that was taken for a begin that did not happen.
-func (l *limiter) giveBack(name string) {
+func (l *limiter) giveBack(name limitName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b := l.buckets[name]; b != nil {
@@ -56,7 +66,7 @@ func (l *limiter) giveBack(name string) {
 	}
 }
 
-// sweepEach is how many buckets a take looks at to find full ones.
+// sweepEach is how many buckets are looked at for each new one, to find full ones.
 const sweepEach = 2
 
 // sweep forgets a few buckets that are full again: a full bucket says the same
