@@ -167,15 +167,20 @@ func (h *hot) keep(mark logHeader, scope deed.Scope, found deed.Key, at stored) 
 }
 
 // open returns an operation that this process wrote, for a transaction that
-// holds the file's lock and has found memory and file to agree.
+// holds the file's lock and has found memory and file to agree. An attempt that
+// is about to be settled is given away: it is not copied for being read once.
 func (h *hot) open(tenant deed.Tenant, id deed.OperationID) (stored, bool) {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	entry := h.entries[watchedID{tenant, id}]
 	if entry == nil {
 		return stored{}, false
 	}
 	at := entry.stored
+	if at.Status == deed.StatusExecuting {
+		h.drop(watchedID{tenant, id})
+		return at, true
+	}
 	at.Operation = ownCopy(at.Operation)
 	return at, true
 }
