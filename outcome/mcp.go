@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/deed-run/deed"
@@ -31,6 +32,9 @@ const (
 func MCP(answer MCPAnswer, rules Rules) deed.Outcome {
 	if answer.Error != nil {
 		return mcpError(answer, rules)
+	}
+	if plainSuccess(answer.Result, rules) {
+		return success(answer.Result, rules.Receipt)
 	}
 	var result struct {
 		ResultType   string          `json:"resultType"`
@@ -70,6 +74,28 @@ func MCP(answer MCPAnswer, rules Rules) deed.Outcome {
 		return deed.Outcome{Kind: deed.OutcomeUnknown, Reason: deed.ReasonToolError, Message: text, Result: answer.Result, ResultIsError: true}
 	}
 	return success(answer.Result, rules.Receipt)
+}
+
+// plainSuccess recognises what most answers are: a whole object that is not marked as an error, asks nothing and promises nothing, of a tool
+// no rule of which looks into successes. It says no where it is not sure, and a closer look is taken.
+func plainSuccess(result []byte, rules Rules) bool {
+	if slices.ContainsFunc(rules.Failed, func(f Failed) bool { return f.AnyResult }) {
+		return false
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(result, &members) != nil || members == nil {
+		return false
+	}
+	for _, name := range [...]string{"taskId", "task"} {
+		if _, has := members[name]; has {
+			return false
+		}
+	}
+	if kind, typed := members["resultType"]; typed && string(kind) != `"complete"` {
+		return false
+	}
+	isError, marked := members["isError"]
+	return !marked || string(isError) == "false"
 }
 
 // lenient keeps the members that MCP reads and drops the others, whose numbers may not fit a decoder.
