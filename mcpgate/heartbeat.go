@@ -9,7 +9,7 @@ import (
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
 )
 
-// heartbeat tells a waiting client that its call goes on.
+// heartbeat tells a waiting client that its call goes on; nil tells nobody.
 type heartbeat struct {
 	quit     chan struct{}
 	ended    chan struct{}
@@ -17,17 +17,19 @@ type heartbeat struct {
 }
 
 func (b *heartbeat) stop() {
+	if b == nil {
+		return
+	}
 	close(b.quit)
 	<-b.ended
 }
 
 // keepAlive sends progress every so often to a client that gave a token. Values rise: once the upstream has reported, from its latest on.
 func (g *Gate) keepAlive(c *ToolCall, token json.RawMessage) *heartbeat {
-	b := &heartbeat{quit: make(chan struct{}), ended: make(chan struct{}), upstream: make(chan json.RawMessage, 16)}
 	if token == nil {
-		close(b.ended)
-		return b
+		return nil
 	}
+	b := &heartbeat{quit: make(chan struct{}), ended: make(chan struct{}), upstream: make(chan json.RawMessage, 16)}
 	go func() {
 		defer close(b.ended)
 		last, beats := json.RawMessage("0"), 0
@@ -53,6 +55,9 @@ func (g *Gate) keepAlive(c *ToolCall, token json.RawMessage) *heartbeat {
 
 // heard notes the upstream's own progress.
 func (b *heartbeat) heard(m Message) {
+	if b == nil {
+		return
+	}
 	if value, ok := rawjson.Get(m.Params, "progress"); ok {
 		select {
 		case b.upstream <- value:

@@ -97,6 +97,36 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 	if !recorded && a.Decision == deed.Execute {
 		return ResultMessage(m.ID, a.Result)
 	}
+	result := a.Result
+	if !speaksForItself(a) {
+		result = g.worded(m, s, d, a)
+	}
+	if _, typed := rawjson.Get(result, "resultType"); !typed && modernVersion(m, nil) != "" {
+		// MCP 2026-07-28 requires it of every result; a stored one of that era has it already.
+		if with, err := rawjson.Set(result, []byte(`"complete"`), "resultType"); err == nil {
+			result = with
+		}
+	}
+	note, err := json.Marshal(noteOf(a))
+	if err == nil {
+		if with, err := rawjson.Set(result, note, "_meta", metaOperation); err == nil {
+			result = with
+		}
+	}
+	return ResultMessage(m.ID, result)
+}
+
+// speaksForItself says that a call was carried out just now, to its end, and that nothing is to be said beside the tool's own result. Most
+// calls end so.
+func speaksForItself(a deed.Answer) bool {
+	if a.Decision != deed.Execute || a.Effective != deed.StatusCommitted || len(a.Result) == 0 || a.Warning != "" {
+		return false
+	}
+	return a.Operation == nil || a.Operation.Receipt() == nil || len(a.Operation.Receipt().Items) == 0
+}
+
+// worded is the result with what deed has to say about it.
+func (g *Gate) worded(m Message, s *Session, d *described, a deed.Answer) []byte {
 	about := situate(a, d, g.around(s, d))
 	about.sample = sampleKey(d.Name, m.Params)
 	p := about.prose()
@@ -128,19 +158,7 @@ func (g *Gate) render(m Message, s *Session, d *described, a deed.Answer, record
 	if text := about.partial(); text != "" && a.Effective == deed.StatusCommitted && (a.Decision == deed.Execute || a.Decision == deed.Replay) {
 		result = appendText(result, text)
 	}
-	if _, typed := rawjson.Get(result, "resultType"); !typed && modernVersion(m, nil) != "" {
-		// MCP 2026-07-28 requires it of every result; a stored one of that era has it already.
-		if with, err := rawjson.Set(result, []byte(`"complete"`), "resultType"); err == nil {
-			result = with
-		}
-	}
-	note, err := json.Marshal(noteOf(a))
-	if err == nil {
-		if with, err := rawjson.Set(result, note, "_meta", metaOperation); err == nil {
-			result = with
-		}
-	}
-	return ResultMessage(m.ID, result)
+	return result
 }
 
 // sampleKey makes a key that would fit the present call, of its own arguments: an example that is copied as it stands must be a good one.
