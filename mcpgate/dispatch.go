@@ -47,6 +47,7 @@ func (g *Gate) dispatch(ctx context.Context, c *ToolCall, d *described, r reques
 		defer g.work.Done()
 		defer c.Session.work.Done()
 		defer c.Session.attempt(grant, false)
+		grown()
 		a.run(context.WithoutCancel(ctx))
 	}()
 	return a.answers

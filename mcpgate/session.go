@@ -45,11 +45,18 @@ func newSession(upstream, id string, principal deed.Principal, link Link, guard 
 
 // Handle takes one message of the client. It returns once the message is on its way; answers go to out. ctx ends when the client leaves.
 func (s *Session) Handle(ctx context.Context, m Message, h http.Header, out Outlet) {
+	if rest := s.handle(ctx, m, h, out); rest != nil {
+		go rest()
+	}
+}
+
+// handle is Handle, but for what takes time: it returns that, and whoever has nothing else to do runs it.
+func (s *Session) handle(ctx context.Context, m Message, h http.Header, out Outlet) (rest func()) {
 	switch {
 	case m.Method == "tools/call" && s.guard != nil:
-		s.call(ctx, m, h, out)
+		return s.call(ctx, m, h, out)
 	case s.guard != nil && heldTask(m):
-		s.guarded(ctx, m, h, out, s.guard.Task, time.Time{})
+		return s.guarded(ctx, m, h, out, s.guard.Task, time.Time{})
 	case m.Method == "notifications/cancelled" && s.cancel(m):
 		// The upstream is not told: whether a mutation still happens would then be unknown for no gain.
 	case m.IsReply() && s.guard != nil && s.attempting():
@@ -57,6 +64,7 @@ func (s *Session) Handle(ctx context.Context, m Message, h http.Header, out Outl
 	default:
 		s.forward(ctx, m, h, out, s.edit(m.Method))
 	}
+	return nil
 }
 
 func (s *Session) edit(method string) func(json.RawMessage) json.RawMessage {
@@ -145,13 +153,13 @@ func (r Reply) orError(m Message) Reply {
 	return r
 }
 
-// call asks the guard about a tools/call.
-func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet) {
+// call asks the guard about a tools/call, and returns what is left to do.
+func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet) (rest func()) {
 	admission := s.guard.Admit(ctx, s, m, h)
 	switch {
 	case admission.Answer.Raw != nil:
 		_ = out.End(Reply{Delivery: Answered, Message: admission.Answer})
-		return
+		return nil
 	case admission.Forward:
 		x := exchange(admission.Message, h, out)
 		x.Done = func(r Reply) {
@@ -161,13 +169,14 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 			}
 		}
 		s.Link.Send(patience(ctx, out), x)
-		return
+		return nil
 	}
-	s.guarded(ctx, m, h, out, s.guard.Call, admission.At)
+	return s.guarded(ctx, m, h, out, s.guard.Call, admission.At)
 }
 
-// guarded lets the guard answer a request, in a goroutine of its own.
-func (s *Session) guarded(ctx context.Context, m Message, h http.Header, out Outlet, answer func(context.Context, *ToolCall) (Message, func()), at time.Time) {
+// guarded lets the guard answer a request. The request is under way when it returns, so that it can be cancelled and is waited for; the rest
+// sees it to its end.
+func (s *Session) guarded(ctx context.Context, m Message, h http.Header, out Outlet, answer func(context.Context, *ToolCall) (Message, func()), at time.Time) (rest func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	key := m.Key()
 	s.mu.Lock()
@@ -182,10 +191,11 @@ func (s *Session) guarded(ctx context.Context, m Message, h http.Header, out Out
 	if ending {
 		cancel(nil)
 		_ = out.End(Reply{Message: ErrorMessage(m.ID, codeInternal, m.Method+": the gateway is shutting down; nothing was sent")})
-		return
+		return nil
 	}
-	go func() {
+	return func() {
 		defer s.work.Done()
+		grown()
 		reply, delivered := answer(ctx, &ToolCall{
 			Session: s, Message: m, Header: h, ArrivedAt: at,
 			Progress: func(p Message) { out.Event(Event{Message: p}) }, Stream: func(block []byte) { stream(out, block) },
@@ -203,7 +213,7 @@ func (s *Session) guarded(ctx context.Context, m Message, h http.Header, out Out
 		if err := out.End(Reply{Delivery: Answered, Message: reply}); err == nil && delivered != nil {
 			delivered()
 		}
-	}()
+	}
 }
 
 // stream makes the answer to a client on HTTP a stream of events.

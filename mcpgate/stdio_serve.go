@@ -40,7 +40,7 @@ func (g Stdio) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ended := make(chan error, 1)
 	callers, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
-	go func() { ended <- g.read(callers, s, in, outlet) }()
+	go g.read(callers, s, newLineReader(in, g.MaxMessage), outlet, ended)
 	var err error
 	select {
 	case err = <-ended:
@@ -58,20 +58,25 @@ func (g Stdio) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-func (g Stdio) read(ctx context.Context, s *Session, in io.Reader, out stdioOutlet) error {
-	lines := newLineReader(in, g.MaxMessage)
+// read handles messages until the client's end, which it tells ended. A call that takes time is seen to by the goroutine that has read it,
+// and another one reads on: the call need not wait until a second goroutine runs.
+func (g Stdio) read(ctx context.Context, s *Session, lines *lineReader, out stdioOutlet, ended chan<- error) {
+	grown()
 	for {
 		line, err := lines.next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			ended <- nil
+			return
 		case errors.Is(err, ErrTooLong):
 			_ = out.End(Reply{Message: ErrorMessage(idOf(line), codeInvalidRequest, "the message is longer than the limit; nothing was done")})
 			continue
 		case errors.Is(err, ErrCut):
-			return nil // a message that was never sent whole was never sent
+			ended <- nil // a message that was never sent whole was never sent
+			return
 		case err != nil:
-			return fmt.Errorf("read from the client: %w", err)
+			ended <- fmt.Errorf("read from the client: %w", err)
+			return
 		}
 		m, err := ParseMessage(line)
 		if err != nil {
@@ -82,7 +87,11 @@ func (g Stdio) read(ctx context.Context, s *Session, in io.Reader, out stdioOutl
 			_ = out.End(Reply{Message: ErrorMessage(m.ID, code, err.Error()+"; nothing was done")})
 			continue
 		}
-		s.Handle(ctx, m, nil, out)
+		if rest := s.handle(ctx, m, nil, out); rest != nil {
+			go g.read(ctx, s, lines, out, ended)
+			rest()
+			return
+		}
 	}
 }
 
