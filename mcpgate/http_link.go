@@ -24,7 +24,8 @@ type httpLink struct {
 	shared bool
 	prefix string
 	serial atomic.Uint64
-	quit   chan struct{}
+	ended  context.Context // done once the link is closed
+	end    context.CancelFunc
 	work   sync.WaitGroup
 
 	renewing sync.Mutex
@@ -202,7 +203,7 @@ func (l *httpLink) Close() error {
 	l.closed = true
 	session := l.session
 	l.mu.Unlock()
-	close(l.quit)
+	l.end()
 	if session != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), noticeWait)
 		defer cancel()

@@ -81,13 +81,8 @@ func unsent(err error, b *body) bool {
 func (l *httpLink) post(ctx context.Context, x *Exchange) Reply {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() {
-		select {
-		case <-l.quit:
-			cancel(ErrUpstreamClosed)
-		case <-ctx.Done():
-		}
-	}()
+	stop := context.AfterFunc(l.ended, func() { cancel(ErrUpstreamClosed) })
+	defer stop()
 	b := &body{r: bytes.NewReader(x.Message.Raw), gate: x.Gate, late: func() { cancel(errWrittenLate) }}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.remote.URL, b)
 	if err != nil {

@@ -143,7 +143,7 @@ func (l *httpLink) Stream(ctx context.Context, h http.Header, head func(int, htt
 	defer cancel()
 	go func() {
 		select {
-		case <-l.quit:
+		case <-l.ended.Done():
 			cancel()
 		case <-ctx.Done():
 		}
@@ -171,7 +171,7 @@ func (l *httpLink) listen() {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		go func() {
-			<-l.quit
+			<-l.ended.Done()
 			cancel()
 		}()
 		at := position{}
@@ -188,7 +188,7 @@ func (l *httpLink) listen() {
 			}
 			select {
 			case <-time.After(max(at.retry, time.Second)):
-			case <-l.quit:
+			case <-l.ended.Done():
 				return
 			}
 		}

@@ -3,6 +3,7 @@
 package mcpgate
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"net"
@@ -63,7 +64,8 @@ func (u *Remote) prepare() {
 // Open returns a session that begins with the client's first request.
 func (u *Remote) Open(sink func(Event), shared bool) Link {
 	u.prepare()
-	l := &httpLink{remote: u, sink: sink, shared: shared, prefix: "deed-" + rand.Text()[:10] + "-", quit: make(chan struct{}), opening: make(chan struct{})}
+	l := &httpLink{remote: u, sink: sink, shared: shared, prefix: "deed-" + rand.Text()[:10] + "-", opening: make(chan struct{})}
+	l.ended, l.end = context.WithCancel(context.Background())
 	close(l.opening)
 	return l
 }
