@@ -66,7 +66,7 @@ func (x *exchange) decode(into any) (reply, bool) {
 	if string(bytes.TrimSpace(x.body)) == "null" {
 		return malformed("a JSON object is expected in the body; nothing was done"), true
 	}
-	if why := unknownMember("", x.body, reflect.TypeOf(into).Elem()); why != "" {
+	if why := x.shapes.unknownMember("", x.body, reflect.TypeOf(into).Elem()); why != "" {
 		return malformed(why + "; nothing was done"), true
 	}
 	if err := json.Unmarshal(x.body, into); err != nil {
@@ -75,38 +75,72 @@ func (x *exchange) decode(into any) (reply, bool) {
 	return reply{}, false
 }
 
+// shapes are the JSON members of the structs that requests are read into.
+type shapes map[reflect.Type]map[string]reflect.StructField
+
+// shapesOf finds the structs in the bodies of a table of routes.
+func shapesOf(table []route) shapes {
+	s := shapes{}
+	for _, r := range table {
+		if r.request != nil {
+			s.learn(reflect.TypeOf(r.request))
+		}
+	}
+	return s
+}
+
+func (s shapes) learn(t reflect.Type) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if _, known := s[t]; known || !hasMembers(t) {
+		return
+	}
+	fields := fieldsOf(t)
+	s[t] = fields
+	for _, field := range fields {
+		s.learn(field.Type)
+	}
+}
+
+// hasMembers says that a value of the type is read as an object whose members
+// are known.
+func hasMembers(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t != reflect.TypeFor[time.Time]()
+}
+
 // unknownMember names a member that the type does not have. encoding/json
 // takes other spellings of a name for the name; this does not.
-func unknownMember(at string, doc json.RawMessage, t reflect.Type) string {
+func (s shapes) unknownMember(at string, doc json.RawMessage, t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[json.RawMessage]() || string(doc) == "null" {
+	switch {
+	case string(doc) == "null", t == reflect.TypeFor[json.RawMessage]():
 		return ""
-	}
-	switch t.Kind() {
-	case reflect.Struct:
+	case hasMembers(t):
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(doc, &members); err != nil {
 			return "a JSON object is expected" + place(at)
 		}
-		fields := fieldsOf(t)
 		for name, value := range members {
-			field, known := fields[name]
+			field, known := s[t][name]
 			if !known {
 				return fmt.Sprintf("there is no member %q%s", name, place(at))
 			}
-			if why := unknownMember(at+"/"+name, value, field.Type); why != "" {
-				return why
+			if kind := field.Type.Kind(); kind == reflect.Struct || kind == reflect.Slice || kind == reflect.Pointer {
+				if why := s.unknownMember(at+"/"+name, value, field.Type); why != "" {
+					return why
+				}
 			}
 		}
-	case reflect.Slice:
+	case t.Kind() == reflect.Slice:
 		var elements []json.RawMessage
 		if json.Unmarshal(doc, &elements) != nil {
 			return ""
 		}
 		for i, element := range elements {
-			if why := unknownMember(fmt.Sprintf("%s/%d", at, i), element, t.Elem()); why != "" {
+			if why := s.unknownMember(fmt.Sprintf("%s/%d", at, i), element, t.Elem()); why != "" {
 				return why
 			}
 		}

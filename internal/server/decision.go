@@ -16,15 +16,16 @@ import (
 
 // codeOf is the status code of an answer: docs/tables.md section 6.
 func codeOf(a deed.Answer) int {
-	if a.Decision == deed.Execute {
+	switch a.Decision {
+	case deed.Execute:
 		return codeOfAttempt(a)
+	case deed.Replay:
+		return http.StatusOK
 	}
 	if code := deed.HTTPStatus(a.Decision, a.Reason); code != 0 {
 		return code
 	}
 	switch a.Decision {
-	case deed.Replay:
-		return http.StatusOK
 	case deed.Denied:
 		return http.StatusForbidden
 	case deed.Failed, deed.Conflict:

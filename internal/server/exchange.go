@@ -24,6 +24,7 @@ type exchange struct {
 	body []byte
 	// arrived is when the request came, before its body was read.
 	arrived time.Time
+	shapes  shapes
 }
 
 // id is the operation that the path names.
@@ -56,7 +57,7 @@ func (s *Server) serve(route route) http.HandlerFunc {
 			s.write(w, r, unauthenticated(r))
 			return
 		}
-		x := &exchange{Request: r, who: who, arrived: arrived}
+		x := &exchange{Request: r, who: who, arrived: arrived, shapes: s.shapes}
 		if route.request != nil {
 			if no, refused := s.read(w, x); refused {
 				s.write(w, r, no)

@@ -92,6 +92,7 @@ type Server struct {
 	Options
 	handler  http.Handler
 	document []byte
+	shapes   shapes
 }
 
 // New returns a Server.
@@ -125,7 +126,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.document = document
+	s.document, s.shapes = document, shapesOf(routes())
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(s.crossOrigin))
 	s.handler = origins.Handler(s.mux(routes()))
