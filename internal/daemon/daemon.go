@@ -32,6 +32,7 @@ type Daemon struct {
 	failed   chan error
 	done     chan struct{}
 	drain    time.Duration
+	reserve  []byte
 }
 
 // New opens the ledger and wires everything; nothing listens yet.
@@ -94,7 +95,7 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	mux.HandleFunc("GET /healthz", probe.live)
 	mux.HandleFunc("GET /readyz", probe.ready)
 	return &Daemon{
-		core: core, handler: handler, doors: doors, pages: pages, bootstrap: bootstrap, failed: make(chan error, 1), done: make(chan struct{}), drain: drain,
+		core: core, handler: handler, doors: doors, pages: pages, bootstrap: bootstrap, failed: make(chan error, 1), done: make(chan struct{}), drain: drain, reserve: make([]byte, reserve),
 		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
 	}, nil
 }
