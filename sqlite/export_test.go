@@ -2,7 +2,11 @@
 
 package sqlite
 
-import "github.com/deed-run/deed"
+import (
+	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/deed-run/deed"
+)
 
 // StatementTexts returns the statements that connections prepare.
 func StatementTexts() []string { return statementTexts[:] }
@@ -30,3 +34,9 @@ func ListTexts(query deed.Query) []string {
 	}
 	return texts
 }
+
+// FrameLog writes the frames of a log whole.
+func FrameLog(file vfs.File) vfs.File { return &frameLog{File: file} }
+
+// Framing is framing.
+func Framing(name string) string { return framing(name) }

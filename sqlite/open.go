@@ -104,9 +104,8 @@ func (p location) uri() (string, error) {
 		return "", err
 	}
 	values := url.Values{}
-	if p.vfs != "" {
-		values.Set("vfs", p.vfs)
-	} else {
+	values.Set("vfs", framing(p.vfs))
+	if p.vfs == "" {
 		values.Set("modeof", path)
 	}
 	path = filepath.ToSlash(path)
