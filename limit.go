@@ -12,6 +12,8 @@ import (
 type limiter struct {
 	mu      sync.Mutex
 	buckets map[limitName]*bucket
+	// made is the number of buckets since the last sweep.
+	made int
 }
 
 // limitName is what a bucket counts: the begins and reads of an actor on a tool,
@@ -40,7 +42,10 @@ func (l *limiter) take(name limitName, limit Limit, now time.Time) (wait time.Du
 	defer l.mu.Unlock()
 	b := l.buckets[name]
 	if b == nil || b.limit != limit {
-		l.sweep(now)
+		if l.made++; l.made == sweepAfter {
+			l.made = 0
+			l.sweep(now)
+		}
 		if l.buckets == nil {
 			l.buckets = map[limitName]*bucket{}
 		}
@@ -66,8 +71,11 @@ func (l *limiter) giveBack(name limitName) {
 	}
 }
 
-// sweepEach is how many buckets are looked at for each new one, to find full ones.
-const sweepEach = 2
+// After sweepAfter new buckets twice as many are looked at, to find full ones.
+const (
+	sweepAfter = 16
+	sweepOver  = 2 * sweepAfter
+)
 
 // sweep forgets a few buckets that are full again: a full bucket says the same
 // as none. Map iteration begins anywhere, so that all are met in time.
@@ -78,7 +86,7 @@ func (l *limiter) sweep(now time.Time) {
 		if b.tokens+rate*float64(now.Sub(b.filled)) >= float64(b.limit.N) {
 			delete(l.buckets, name)
 		}
-		if looked++; looked == sweepEach {
+		if looked++; looked == sweepOver {
 			return
 		}
 	}
