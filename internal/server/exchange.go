@@ -3,9 +3,7 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -150,18 +148,16 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a reply) {
 	}
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
-	var doc bytes.Buffer
-	encoder := json.NewEncoder(&doc)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(a.body); err != nil {
+	doc, err := encode(a.body)
+	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	header.Set("Content-Length", strconv.Itoa(doc.Len()))
+	header.Set("Content-Length", strconv.Itoa(len(doc)))
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Now().Add(s.WriteWithin))
 	w.WriteHeader(a.status)
-	if _, err := w.Write(doc.Bytes()); err != nil {
+	if _, err := w.Write(doc); err != nil {
 		return
 	}
 	if err := control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
