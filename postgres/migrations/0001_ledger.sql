@@ -73,7 +73,9 @@ CREATE INDEX deed_operations_matter ON deed_operations (tenant, tool, matter, st
 -- Listings of a tool that is rare are read along these two.
 CREATE INDEX deed_operations_begun ON deed_operations (tenant, tool, matter, begun_at) WHERE begun_at IS NOT NULL;
 CREATE INDEX deed_operations_unbegun ON deed_operations (tenant, tool, id) WHERE begun_at IS NULL;
-CREATE INDEX deed_operations_unresolved ON deed_operations (tenant, tool, fingerprint_rules) WHERE unresolved;
+-- Its entries are alike and soon dead. Lists of alike ones are kept while one of
+-- them lives, and every reader would look at all the others.
+CREATE INDEX deed_operations_unresolved ON deed_operations (tenant, tool, fingerprint_rules) WITH (deduplicate_items = off) WHERE unresolved;
 CREATE INDEX deed_operations_status ON deed_operations (tenant, status, id) WHERE status NOT IN ('committed', 'executing');
 CREATE INDEX deed_operations_lapses ON deed_operations (lapses_at) WHERE lapses_at IS NOT NULL;
 -- Evidence disagrees. A text in the record never matches: its quotes are escaped.
