@@ -53,6 +53,14 @@ func (c *claim) answer(ctx context.Context, r ruling, view View) (Answer, error)
 				op = full.Operation
 			}
 		}
+		if len(op.Result) > 0 && digestOf(op.Result) != op.ResultDigest {
+			c.rt.observer.Violated(ctx, string(op.ID)+": its saved result is not the one that was recorded, and is shown to nobody")
+			op = op.clone()
+			op.Result = nil
+			if r.decision == Replay {
+				answer.Reason = ReasonResultDiscarded
+			}
+		}
 		answer.Operation, answer.Effective = op, op.EffectiveStatus(view.Now)
 		answer.Text = firstText(r.text, op.Message)
 		if r.twin {

@@ -13,15 +13,20 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// damaged is a ledger in which a person, a disk or another program has put other arguments in the place of those that were frozen.
+// damaged is a ledger in which a person, a disk or another program has put other arguments or another result in the place of what was recorded.
 type damaged struct {
 	deed.Store
 	from, to []byte
 }
 
 func (d *damaged) view(v deed.View) deed.View {
-	if op := v.Operation; op != nil && bytes.Equal(op.Arguments, d.from) {
+	op := v.Operation
+	switch {
+	case op == nil || d.from == nil:
+	case bytes.Equal(op.Arguments, d.from):
 		op.Arguments = d.to
+	case bytes.Equal(op.Result, d.from):
+		op.Result = d.to
 	}
 	return v
 }
@@ -71,4 +76,37 @@ func TestADamagedRetryIsNotSentEither(t *testing.T) {
 	b.clock.Advance(time.Minute)
 	store.from = first.Operation.Arguments
 	b.want(b.do(refund("12")), deed.Denied, deed.ReasonStoreUnavailable, 0)
+}
+
+func TestAResultThatIsNotTheRecordedOneIsShownToNobody(t *testing.T) {
+	b := newBench(t, nil)
+	store := &damaged{Store: b.store, to: []byte(`{"refunded":1200}`)}
+	b.store = store
+	b.rt = b.process()
+	effect := func(context.Context, deed.Attempt) (deed.Receipt, error) {
+		return deed.Receipt{RemoteSystem: "payments", RemoteID: "re_1", Result: []byte(`{"refunded":12}`)}, nil
+	}
+	if _, err := b.rt.Do(context.Background(), refund("12"), effect); err != nil {
+		t.Fatal(err)
+	}
+	replayed := func() deed.Answer {
+		t.Helper()
+		answer, err := b.rt.Do(context.Background(), refund("12"), effect)
+		if err != nil || answer.Decision != deed.Replay {
+			t.Fatalf("%s, %v", answer.Decision, err)
+		}
+		return answer
+	}
+	if got := replayed(); string(got.Result) != `{"refunded":12}` {
+		t.Fatalf("the saved result is %q", got.Result)
+	}
+	store.from = []byte(`{"refunded":12}`)
+	got := replayed()
+	if got.Reason != deed.ReasonResultDiscarded || len(got.Result)+len(got.Operation.Result) > 0 || got.Operation.Receipt().RemoteID != "re_1" {
+		t.Errorf("the answer is %s with %q and receipt %+v; want the receipt alone", got.Reason, got.Result, got.Operation.Receipt())
+	}
+	store.from = nil
+	if got := replayed(); string(got.Result) != `{"refunded":12}` {
+		t.Errorf("after the copy was restored the result is %q", got.Result)
+	}
 }
