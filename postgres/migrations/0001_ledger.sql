@@ -48,21 +48,14 @@ CREATE TABLE deed_operations (
   arguments         bytea,
   result            bytea,
   PRIMARY KEY (tenant, id),
-  CHECK (status IN ('awaiting_approval', 'authorized', 'executing', 'awaiting_input',
-                    'committed', 'failed', 'uncertain', 'denied', 'cancelled', 'expired')),
-  CHECK (status NOT IN ('executing', 'awaiting_input') OR lapses_at IS NOT NULL),
-  CHECK (status <> 'committed' OR receipts <> ''),
-  CHECK (status NOT IN ('executing', 'awaiting_input', 'uncertain') OR begun_at IS NOT NULL),
-  CHECK (unresolved = (status IN ('executing', 'awaiting_input') OR status = 'uncertain' AND reason <> 'abandoned')),
-  CHECK (standing = CASE
-    WHEN status = 'committed' THEN CASE WHEN delivered_at IS NULL THEN 0 ELSE 1 END
-    WHEN status = 'failed' THEN 2
-    WHEN status = 'denied' THEN 3
-    WHEN status = 'cancelled' THEN 4
-    WHEN status = 'expired' THEN 5
-    WHEN status = 'uncertain' AND reason = 'abandoned' THEN 6
-    ELSE 0 END),
-  CHECK (version > 0)
+  -- Read anew for every statement that writes, so it is one, and a short one.
+  CONSTRAINT deed_operations_consistent CHECK (version > 0 AND standing >= 0 AND CASE status
+    WHEN 'executing' THEN unresolved AND standing = 0 AND begun_at IS NOT NULL AND lapses_at IS NOT NULL
+    WHEN 'awaiting_input' THEN unresolved AND standing = 0 AND begun_at IS NOT NULL AND lapses_at IS NOT NULL
+    WHEN 'committed' THEN NOT unresolved AND receipts <> '' AND standing = (delivered_at IS NOT NULL)::int
+    WHEN 'uncertain' THEN begun_at IS NOT NULL AND unresolved = (reason <> 'abandoned') AND standing = CASE WHEN unresolved THEN 0 ELSE 6 END
+    ELSE NOT unresolved AND standing = CASE status WHEN 'failed' THEN 2 WHEN 'denied' THEN 3 WHEN 'cancelled' THEN 4 WHEN 'expired' THEN 5
+      WHEN 'awaiting_approval' THEN 0 WHEN 'authorized' THEN 0 ELSE -1 END END)
 ) WITH (toast_tuple_target = 8160); -- rows of usual size are not compressed
 
 -- The fingerprint comes first: while the table is empty, the planner takes any
