@@ -24,7 +24,7 @@ const (
 	// mostNews bounds what waits to be told: the rest is found by polling.
 	mostNews = 1 << 14
 	// newsEvery is the pause in which news gather to a message.
-	newsEvery = 5 * time.Millisecond
+	newsEvery = 20 * time.Millisecond
 	// newsRetry is the pause after a connection for news has failed.
 	newsRetry = time.Second
 )
