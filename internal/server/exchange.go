@@ -3,7 +3,9 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -148,16 +150,18 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a reply) {
 	}
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
-	doc, err := encode(a.body)
-	if err != nil {
+	var doc bytes.Buffer
+	encoder := json.NewEncoder(&doc)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(a.body); err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	header.Set("Content-Length", strconv.Itoa(len(doc)))
+	header.Set("Content-Length", strconv.Itoa(doc.Len()))
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Now().Add(s.WriteWithin))
 	w.WriteHeader(a.status)
-	if _, err := w.Write(doc); err != nil {
+	if _, err := w.Write(doc.Bytes()); err != nil {
 		return
 	}
 	if err := control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
