@@ -18,7 +18,7 @@ import (
 func (g *Gate) Admit(ctx context.Context, s *Session, m Message, h http.Header) Admission {
 	name, _ := rawjson.Text(m.Params, "name")
 	d := g.lookup(deed.Tool(s.Upstream + "/" + name))
-	if d == nil || d.rule.Mutates() || d.facts.Quarantined || d.stale {
+	if m.IsNotification() || d == nil || d.rule.Mutates() || d.facts.Quarantined || d.stale {
 		return Admission{At: g.clock.Now()}
 	}
 	return g.admitRead(ctx, s, m, d)

@@ -5,6 +5,7 @@ package mcpgate
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -15,6 +16,10 @@ import (
 func (g *Gate) Call(ctx context.Context, c *ToolCall) (Message, func()) {
 	m, s := c.Message, c.Session
 	name, _ := rawjson.Text(m.Params, "name")
+	if m.IsNotification() {
+		g.log(fmt.Sprintf("tools/call of %s/%s without an id: nobody could be told what came of it; nothing was sent", s.Upstream, name))
+		return Message{}, nil
+	}
 	unknown := &described{Definition: &Definition{Name: name}}
 	unknown.rule = deed.DefaultRule(deed.Tool(s.Upstream + "/" + name))
 	if problem := ambiguous(m); problem != "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/deed-run/deed"
@@ -42,10 +43,6 @@ func TestAChangedDefinitionQuarantinesATool(t *testing.T) {
 	const read, unread = `{"name":"get","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}`, `{"name":"get","annotations":{"readOnlyHint":true,"openWorldHint":false},"inputSchema":{"type":"object"}}`
 	var logged []string
 	c, u, _, h := held(t, hints(nil), func(o *mcpgate.GateOptions) { o.Log = func(text string) { logged = append(logged, text) } })
-	call := func(id string) string {
-		c.send(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"add","arguments":{"idempotency_key":"add:order-%s:first"}}}`, id, id)
-		return c.reply(id)
-	}
 	u.offers(tool, read)
 	c.list("1")
 	u.offers(reordered, read)
@@ -57,7 +54,9 @@ func TestAChangedDefinitionQuarantinesATool(t *testing.T) {
 
 	u.offers(changed, unread)
 	c.list("4")
-	mustDecide(t, call("5"), map[string]any{"decision": "denied", "reason": "quarantined"})
+	// Other arguments, so that it is no twin of the first, whose delivery may not be recorded yet.
+	c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"add","arguments":{"idempotency_key":"add:order-5:first","to":"5"}}}`)
+	mustDecide(t, c.reply("5"), map[string]any{"decision": "denied", "reason": "quarantined"})
 	c.send(`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"get"}}`)
 	mustDecide(t, c.reply("6"), map[string]any{"decision": "denied", "reason": "quarantined"})
 	if n := u.count("tools/call"); n != 1 {
@@ -70,6 +69,28 @@ func TestAChangedDefinitionQuarantinesATool(t *testing.T) {
 	}
 	mustDecide(t, answered(c, u, "7", `{"name":"add","arguments":{"idempotency_key":"add:order-7:first"}}`), map[string]any{"status": "committed"})
 	mustContain(t, strings.Join(logged, "\n"), "deed tools accept held/add")
+}
+
+func TestACallWithoutAnIDIsNotSent(t *testing.T) {
+	var mu sync.Mutex
+	var logged strings.Builder
+	c, u, _, _ := held(t, hints(nil), func(o *mcpgate.GateOptions) {
+		o.Log = func(text string) { mu.Lock(); defer mu.Unlock(); logged.WriteString(text + "\n") }
+	})
+	u.offers(`{"name":"add","inputSchema":{"type":"object"}}`, `{"name":"get","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}`)
+	c.list("1")
+	for _, tool := range []string{"add", "get"} {
+		c.send(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":%q,"arguments":{"idempotency_key":"add:order-1:first"}}}`, tool)
+		until(t, "the call of "+tool+" is told to a person", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return strings.Contains(logged.String(), "tools/call of held/"+tool+" without an id: nobody could be told what came of it; nothing was sent")
+		})
+	}
+	mustDecide(t, answered(c, u, "2", `{"name":"add","arguments":{"idempotency_key":"add:order-2:first"}}`), map[string]any{"status": "committed"})
+	if n := u.count("tools/call"); n != 1 {
+		t.Errorf("the upstream received %d calls", n)
+	}
 }
 
 func TestAToolThatStopsReadingIsNoticedWithItsNextCall(t *testing.T) {

@@ -53,7 +53,7 @@ type Pointers struct {
 // output that did not fit, after the tool has run: outputText wins.
 var (
 	inputText = regexp.MustCompile(`(?i)input validation error|invalid (tool )?(arguments?|inputs?|params|parameters?)\b|validating "?arguments"?|` +
-		`(missing|unexpected|unknown|required|additional) (required )?(argument|parameter|property|properties|input|field)|unknown tool|tool [^ ]+ (not found|disabled)`)
+		`(missing|unexpected|unknown|required|additional) (required )?(argument|parameter|property|properties|input|field)|(unknown|no such) tool|tool [^ ]+ (not found|disabled)`)
 	outputText = regexp.MustCompile(`(?i)\boutput|structured ?content|\bresults?\b|\bresponse`)
 )
 
