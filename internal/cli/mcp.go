@@ -70,6 +70,9 @@ func (a *app) mcp(ctx context.Context, o mcpOptions, command []string) error {
 	if err != nil {
 		return err
 	}
+	if err := makeDefaultFolder(path, named); err != nil {
+		return err
+	}
 	about := ledgerNote(path)
 	core, err := daemon.Open(ctx, daemon.Options{
 		Config: config, Ledger: path, Environ: a.Env, Stderr: a.Stderr, Log: a.note,

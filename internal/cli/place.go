@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -94,6 +95,18 @@ func (a *app) ledgerAt(flag string, config *policy.Config) (at daemon.Place, nam
 		return "", false, &failure{code: exitUsage, err: err}
 	}
 	return daemon.Place(path), false, nil
+}
+
+// makeDefaultFolder makes the folder of the ledger that nobody named. That of one
+// that was named has to be there.
+func makeDefaultFolder(at daemon.Place, named bool) error {
+	if named {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(string(at)), 0o700); err != nil {
+		return fail(exitUnavailable, "ledger %s: its folder cannot be made: %w; nothing was started; name another with --ledger", at, err)
+	}
+	return nil
 }
 
 // ledgerAbout tells whoever starts a gateway which ledger it uses.

@@ -28,8 +28,11 @@ only. SIGINT or SIGTERM end it: calls under way may finish first.`,
 			if listen != "" {
 				config.Listen = listen
 			}
-			path, _, err := a.ledgerAt(ledger, config)
+			path, named, err := a.ledgerAt(ledger, config)
 			if err != nil {
+				return err
+			}
+			if err := makeDefaultFolder(path, named); err != nil {
 				return err
 			}
 			return a.serve(ctx, daemon.Options{

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/postgres"
@@ -24,7 +23,8 @@ type Ledger interface {
 }
 
 // openLedger opens the ledger. A file that is only looked at must be there
-// already; one that a gateway writes is made, with its folder. A database keeps
+// already; one that a gateway writes is made, in a folder that is there: a volume
+// that is not mounted must not look like a ledger without a past. A database keeps
 // its own time: clock is nil for the machine's. Its news go by listen; see
 // postgres.Options.Listen.
 func openLedger(ctx context.Context, at Place, listen string, clock deed.Clock, existing bool) (Ledger, error) {
@@ -44,8 +44,6 @@ func openLedger(ctx context.Context, at Place, listen string, clock deed.Clock, 
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("ledger %s: %w: there is no such file; nothing was done; name another with --ledger, or run deed mcp or deed serve first", path, deed.ErrUnavailable)
 		}
-	} else if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("ledger %s: %w: its folder cannot be made: %w; nothing was started; name another with --ledger", path, deed.ErrUnavailable, err)
 	}
 	store, err := sqlite.Open(ctx, path, sqlite.Options{Clock: clock})
 	if err != nil {
