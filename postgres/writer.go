@@ -218,8 +218,7 @@ func (w *writer) attempt(jobs []*job) (deferred []*job, err error) {
 		return nil, w.undo(&refusedError{err})
 	}
 	if len(steps) == 0 {
-		w.undo(nil)
-		return b.deferred, nil
+		return b.deferred, w.undo(nil)
 	}
 	w.link.warned.Store(false)
 	err = w.link.run(steps)

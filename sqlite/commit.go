@@ -44,7 +44,8 @@ func newCommitter(place location, first *connection, watches *watches, hot *hot)
 // adopt makes conn the writing connection.
 func (c *committer) adopt(conn *connection) {
 	c.conn = conn
-	c.conn.BusyHandler(func(_ context.Context, count int) bool {
+	// Should it not be set, a busy ledger is told of at once: nothing is lost.
+	_ = c.conn.BusyHandler(func(_ context.Context, count int) bool {
 		if !time.Now().Before(c.until) {
 			return false
 		}

@@ -55,7 +55,7 @@ func migrate(conn *connection) error {
 		return err
 	}
 	if err := migrateLocked(conn); err != nil {
-		conn.use(stmtRollback).run()
+		_ = conn.use(stmtRollback).run() // what failed may have ended the transaction
 		return err
 	}
 	return conn.use(stmtCommit).run()
