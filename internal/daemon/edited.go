@@ -13,9 +13,9 @@ import (
 const schemaPatience = 5 * time.Second
 
 // checkEdited says what a tool's input schema finds wrong with arguments that a
-// person edited. A daemon asks the tool's server where it
-// does not know the schema yet; arguments that nobody can check in time are let
-// pass, and the server will judge them.
+// person edited. A daemon asks the tool's server where it does not know the schema
+// yet; arguments that nobody can check in time are let pass, and the server will
+// judge them.
 func (c *Core) checkEdited(ctx context.Context, tool deed.Tool, arguments []byte) string {
 	if wrong, known := c.gate.Check(ctx, nil, nil, tool, arguments); known || !c.asks {
 		return wrong
