@@ -209,7 +209,7 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	}
 	k := cause{
 		at: q.now, actor: c.call.Principal.Actor, lease: c.rule.Lease, input: c.rule.InputExpires,
-		retain: c.rule.Retention, arrived: c.arrived, dispatchBy: c.dispatchBy(q.now),
+		retain: c.rule.Retention, arrived: q.arrived, dispatchBy: c.dispatchBy(q.now),
 	}
 	if r.policyRefused() {
 		k.event, k.reason, k.message, k.by = EventPolicyRefused, ReasonPolicyChanged, r.text, "policy"

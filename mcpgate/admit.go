@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/canon"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
 	"github.com/deed-run/deed/outcome"
 )
+
+// Now is the time by the clock that calls are judged by.
+func (g *Gate) Now() time.Time { return g.clock.Now() }
 
 // Admit lets calls of known read-only tools through at once; everything else is for Call.
 func (g *Gate) Admit(ctx context.Context, s *Session, m Message, h http.Header) Admission {

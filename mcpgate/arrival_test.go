@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -184,6 +185,47 @@ func TestACallThatIsCancelledBeforeItBeginsIsNotRecorded(t *testing.T) {
 	c.reply(`"after"`) // lines are read in order
 	list.Done(mcpgate.Reply{Delivery: mcpgate.Answered, Message: mcpgate.ResultMessage(list.Message.ID, []byte(hostileTools))})
 	mustDecide(t, answered(c, u.heldUpstream, "2", `{"name":"add","arguments":{"n":1,"idempotency_key":"add:order-1042:first"}}`), map[string]any{"decision": "execute", "attempt": 1.0})
+	if n := u.count("tools/call"); n != 1 {
+		t.Errorf("the upstream received %d calls", n)
+	}
+}
+
+// busyReader is a gate whose reader comes to the second call when the first is over.
+type busyReader struct {
+	*mcpgate.Gate
+	calls int
+	first chan struct{}
+	once  sync.Once
+}
+
+func (b *busyReader) Admit(ctx context.Context, s *mcpgate.Session, m mcpgate.Message, h http.Header) mcpgate.Admission {
+	if b.calls++; b.calls == 2 {
+		<-b.first
+	}
+	return b.Gate.Admit(ctx, s, m, h)
+}
+
+func (b *busyReader) Call(ctx context.Context, c *mcpgate.ToolCall) (mcpgate.Message, func()) {
+	answer, delivered := b.Gate.Call(ctx, c)
+	return answer, func() {
+		if delivered != nil {
+			delivered()
+		}
+		b.once.Do(func() { close(b.first) })
+	}
+}
+
+func TestCallsOfOneReadCameTogetherHoweverLateTheyAreSeen(t *testing.T) {
+	guard := &busyReader{Gate: build(t, nil, hints(nil), nil).gate, first: make(chan struct{})}
+	u := newHeld()
+	c := serve(t, mcpgate.Stdio{Name: "held", Upstream: u, Principal: tester, Guard: guard, Drain: time.Millisecond})
+	c.list("0")
+	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"add","arguments":{"n":1,"idempotency_key":"add:order-1042:%d"}}}`
+	c.send(call+"\n"+call, 1, 1, 2, 2)
+	<-u.came
+	u.answer(doneResult)
+	mustContain(t, c.reply("1"), `"decision":"execute"`)
+	mustContain(t, c.reply("2"), `"decision":"replay","reason":"twin_joined"`)
 	if n := u.count("tools/call"); n != 1 {
 		t.Errorf("the upstream received %d calls", n)
 	}

@@ -11,6 +11,8 @@ import (
 
 // Guard stands before tools/call and edits what clients read of tools. A nil Guard makes the gateway a transparent proxy.
 type Guard interface {
+	// Now is the time by the guard's clock.
+	Now() time.Time
 	// Admit looks at a tools/call without waiting for anything. With Forward the message goes upstream as Admission says; otherwise Call
 	// is asked, in a goroutine of its own.
 	Admit(ctx context.Context, s *Session, m Message, h http.Header) Admission

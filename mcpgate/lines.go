@@ -15,6 +15,21 @@ import (
 // defaultMaxMessage bounds one message when nothing is configured.
 const defaultMaxMessage = 64 << 20
 
+// arrivals notes when the bytes of the last read came. Lines that one read brought came together, however long each waits for its turn.
+type arrivals struct {
+	io.Reader
+	guard Guard
+	at    time.Time
+}
+
+func (a *arrivals) Read(p []byte) (int, error) {
+	n, err := a.Reader.Read(p)
+	if a.guard != nil {
+		a.at = a.guard.Now()
+	}
+	return n, err
+}
+
 // lineReader frames the MCP stdio transport: one message per line, no line longer than max.
 type lineReader struct {
 	r   *bufio.Reader

@@ -45,16 +45,17 @@ func newSession(upstream, id string, principal deed.Principal, link Link, guard 
 
 // Handle takes one message of the client. It returns once the message is on its way; answers go to out. ctx ends when the client leaves.
 func (s *Session) Handle(ctx context.Context, m Message, h http.Header, out Outlet) {
-	if rest := s.handle(ctx, m, h, out); rest != nil {
+	if rest := s.handle(ctx, m, h, out, time.Time{}); rest != nil {
 		go rest()
 	}
 }
 
-// handle is Handle, but for what takes time: it returns that, and whoever has nothing else to do runs it.
-func (s *Session) handle(ctx context.Context, m Message, h http.Header, out Outlet) (rest func()) {
+// handle is Handle, but for what takes time: it returns that, and whoever has nothing else to do runs it. The message came at the time given;
+// zero means now.
+func (s *Session) handle(ctx context.Context, m Message, h http.Header, out Outlet, at time.Time) (rest func()) {
 	switch {
 	case m.Method == "tools/call" && s.guard != nil:
-		return s.call(ctx, m, h, out)
+		return s.call(ctx, m, h, out, at)
 	case s.guard != nil && heldTask(m):
 		return s.guarded(ctx, m, h, out, s.guard.Task, time.Time{})
 	case m.Method == "notifications/cancelled" && s.cancel(m):
@@ -154,8 +155,11 @@ func (r Reply) orError(m Message) Reply {
 }
 
 // call asks the guard about a tools/call, and returns what is left to do.
-func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet) (rest func()) {
+func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet, at time.Time) (rest func()) {
 	admission := s.guard.Admit(ctx, s, m, h)
+	if at.IsZero() {
+		at = admission.At
+	}
 	switch {
 	case admission.Answer.Raw != nil:
 		_ = out.End(Reply{Delivery: Answered, Message: admission.Answer})
@@ -171,7 +175,7 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 		s.Link.Send(patience(ctx, out), x)
 		return nil
 	}
-	return s.guarded(ctx, m, h, out, s.guard.Call, admission.At)
+	return s.guarded(ctx, m, h, out, s.guard.Call, at)
 }
 
 // guarded lets the guard answer a request. The request is under way when it returns, so that it can be cancelled and is waited for; the rest

@@ -1,0 +1,50 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/storetest"
+)
+
+// TestWhatACallCameBesideIsToldByTheLedgersClock: a gateway's own clock may be
+// seconds off, and is compared with nothing that another machine has written.
+func TestWhatACallCameBesideIsToldByTheLedgersClock(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"slow": -10 * time.Second, "fast": 10 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(rule *deed.Rule) { rule.Key.Need = deed.NeedOptional })
+			local := storetest.NewClock(noon.Add(ahead))
+			rt, err := deed.New(deed.Options{Store: b.store, Clock: local, Policy: deed.FixedPolicy{"pay/refund": b.rule}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := rt.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+			first := b.do(keyed("12", callID("session-1/toolu_1")))
+			b.rt.Delivered(context.Background(), first)
+			for _, clock := range []*storetest.Clock{b.clock, local} {
+				clock.Advance(3 * time.Second)
+			}
+
+			beside := keyed("12", callID("session-1/toolu_2"))
+			beside.ArrivedAt = local.Now().Add(-4 * time.Second)
+			answer, err := rt.Do(context.Background(), beside, b.pay)
+			if err != nil || answer.Reason != deed.ReasonTwinJoined || b.effects.Load() != 1 {
+				t.Errorf("the call beside: %v %v, %d effects, %v", answer.Decision, answer.Reason, b.effects.Load(), err)
+			}
+			after := keyed("12", callID("session-1/toolu_3"))
+			after.ArrivedAt = local.Now().Add(-2 * time.Second)
+			answer, err = rt.Do(context.Background(), after, b.pay)
+			if err != nil || answer.Decision != deed.Execute || b.effects.Load() != 2 {
+				t.Errorf("the call after: %v %v, %d effects, %v", answer.Decision, answer.Reason, b.effects.Load(), err)
+			}
+		})
+	}
+}
