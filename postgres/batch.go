@@ -20,9 +20,12 @@ type batch struct {
 	writer   int64
 	jobs     []*job
 	patience time.Duration
+	memory   *memory
 
 	version int64
 	now     time.Time
+	// taken is what the database's clock is taken to say, where it is not read.
+	taken time.Time
 	// changing are the jobs with a change, in the order of read.requests.
 	changing []*job
 	read     reading
@@ -33,8 +36,9 @@ type batch struct {
 	deferred []*job
 }
 
-func newBatch(jobs []*job, writer int64, patience time.Duration) *batch {
-	b := &batch{tenant: jobs[0].tenant, writer: writer, jobs: jobs, patience: patience, writing: newWriting(), found: map[*job]bool{}}
+// newBatch makes a batch of jobs; memory is nil where everything is to be read.
+func newBatch(jobs []*job, writer int64, patience time.Duration, memory *memory) *batch {
+	b := &batch{tenant: jobs[0].tenant, writer: writer, jobs: jobs, patience: patience, memory: memory, writing: newWriting(), found: map[*job]bool{}}
 	b.read.tenant = b.tenant
 	place := 0
 	for _, j := range jobs {
@@ -44,7 +48,11 @@ func newBatch(jobs []*job, writer int64, patience time.Duration) *batch {
 		}
 		if j.change != nil {
 			b.changing = append(b.changing, j)
-			b.read.requests = append(b.read.requests, newRequest(j.scope))
+			request := newRequest(j.scope)
+			if memory != nil && j.mayRecall() {
+				request.recall(memory)
+			}
+			b.read.requests = append(b.read.requests, request)
 		}
 	}
 	return b
@@ -67,10 +75,7 @@ func (b *batch) opening() []step {
 		slices.Sort(locks)
 		steps = append(steps, step{sql: sqlLockSlots, args: []any{tenant, slices.Compact(locks)}})
 	}
-	if len(b.appended.deliveredID) > 0 || len(b.changing) > 1 {
-		steps = append(steps, b.lockOperations(tenant))
-	}
-	steps = append(steps, b.appended.steps(tenant, b.writer)...)
+	steps = append(steps, b.appending(tenant)...)
 	steps = append(steps, b.read.steps(true)...)
 	if lost := b.lostEvents(tenant); len(lost.args) > 0 {
 		steps = append(steps, lost)
@@ -79,6 +84,57 @@ func (b *batch) opening() []step {
 		steps = append(steps, step{sql: sqlClock, read: b.readClock})
 	}
 	return steps
+}
+
+// appending locks in order what the batch is going to touch, where that is more
+// than one operation, and appends the events.
+func (b *batch) appending(tenant string) []step {
+	var steps []step
+	if len(b.appended.deliveredID) > 0 || b.reading() > 1 {
+		steps = append(steps, b.lockOperations(tenant))
+	}
+	return append(steps, b.appended.steps(tenant, b.writer)...)
+}
+
+// reading is the number of requests that are read.
+func (b *batch) reading() int {
+	n := 0
+	for _, request := range b.read.requests {
+		if !request.recalled {
+			n++
+		}
+	}
+	return n
+}
+
+// recalls reports whether everything that the batch rests on is remembered, and
+// by which time it is then decided: what it writes goes with the opening.
+func (b *batch) recalls() bool {
+	if len(b.changing) == 0 || b.reading() > 0 {
+		return false
+	}
+	now, known := b.memory.now()
+	b.now, b.taken = now, now
+	return known
+}
+
+// agreed opens a batch that recalls: what it takes for granted is checked.
+func (b *batch) agreed() []step {
+	steps := []step{
+		{sql: sqlBegin},
+		{sql: sqlSettingsAgreed, args: []any{milliseconds(b.lockWait()), milliseconds(b.patience), newestVersion, b.taken.UnixMicro(), clockAgrees.Microseconds()}},
+	}
+	return append(steps, b.appending(indexedText(string(b.tenant)))...)
+}
+
+// forget makes the jobs that rest on what is remembered read the next time.
+func (b *batch) forget() {
+	for i, request := range b.read.requests {
+		if request.recalled {
+			b.changing[i].reads = true
+			b.memory.forget(b.tenant, request.scope.ID)
+		}
+	}
 }
 
 // lockWait is how long the transaction waits for others. Several jobs do not
@@ -94,6 +150,9 @@ func (b *batch) lockOperations(tenant string) step {
 	ids := slices.Clone(b.appended.deliveredID)
 	var keys keyArrays
 	for n, request := range b.read.requests {
+		if request.recalled {
+			continue
+		}
 		if request.scope.ID != "" {
 			ids = append(ids, indexedText(string(request.scope.ID)))
 			continue
@@ -140,6 +199,9 @@ func (b *batch) readClock(rows pgx.Rows) error {
 	var us, version, oldest int64
 	err := rows.Scan(&us, &version, &oldest)
 	b.now = fromMicros(us)
+	if err == nil && b.memory != nil {
+		b.memory.hear(us)
+	}
 	return err
 }
 
@@ -165,6 +227,12 @@ func (b *batch) decide() {
 			named[op.ID] = true
 		}
 		wanted, err := j.decide(q.view)
+		if q.recalled && (err != nil || len(wanted.Put) == 0) {
+			// Nothing would be written on condition that what is remembered is so.
+			j.reads = true
+			b.deferred = append(b.deferred, j)
+			continue
+		}
 		if err != nil {
 			j.err = err
 			continue

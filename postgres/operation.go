@@ -22,13 +22,15 @@ type stored struct {
 	newArguments, newResult bool
 	// known is the number of receipts that the ledger has.
 	known int
+	// record is the operation as it is written.
+	record string
 }
 
 // row collects the columns of an operation.
 type row struct {
 	stored
 	deliveredAt       *int64
-	record, receipts  string
+	receipts          string
 	arguments, result []byte
 }
 
@@ -82,6 +84,7 @@ func (c *columns) add(at *stored) error {
 	if err != nil {
 		return err
 	}
+	at.record = record
 	receipts, err := encodeReceipts(op.Receipts[at.known:])
 	if err != nil {
 		return err
