@@ -111,10 +111,13 @@ func (a *attempt) wait(ctx context.Context) {
 }
 
 func (a *attempt) settle(ctx context.Context, r reply, out deed.Outcome) {
+	if a.grant.Unrecorded && r.err != nil {
+		a.side.log(fmt.Sprintf("%s: %s", a.route.tool(), out.Message))
+	}
 	answer, err := a.side.runtime.Settle(ctx, a.grant, out)
 	if err != nil {
 		answer = a.grant.Answer()
-		answer.Decision, answer.Reason, answer.Effective, answer.Text = deed.Uncertain, deed.ReasonOutcomeUnknown, deed.StatusUncertain, err.Error()
+		answer.Decision, answer.Reason, answer.Effective, answer.Text = deed.Uncertain, deed.ReasonOutcomeUnknown, deed.StatusUncertain, "the outcome could not be recorded: "+err.Error()
 	}
 	select {
 	case a.ended <- ended{answer, r}:

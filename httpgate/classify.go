@@ -18,12 +18,21 @@ func definite(r *Route, status int) bool {
 	return status >= 400 && (outcome.HTTP(status, nil).Kind == deed.OutcomeRefused || slices.Contains(r.Refused, status) || slices.Contains(r.Busy, status))
 }
 
+// lostText is the gate's own words, which callers may read, then a colon and the
+// transport's, which name the upstream's address and are for operators.
+func lostText(r reply) string {
+	if r.unsent {
+		return "it could not be handed to the upstream: " + r.err.Error()
+	}
+	return "there was no whole answer: " + r.err.Error()
+}
+
 // classify reads a reply: by the route's own lists, then by the tables of package
 // outcome.
 func (a *attempt) classify(r reply) deed.Outcome {
 	switch {
 	case r.err != nil:
-		return outcome.Lost(r.unsent, r.err.Error())
+		return outcome.Lost(r.unsent, lostText(r))
 	case !r.whole:
 		return outcome.Lost(false, "there was no whole answer")
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -64,6 +65,9 @@ type Options struct {
 	// trailing slash, for answers that wait for a person; "/v1/operations/" by
 	// default.
 	Location string
+	// Log takes what an operator should know and no record holds, by default a line
+	// on stderr. It is called from many goroutines.
+	Log func(text string)
 	// Clock is the system's by default.
 	Clock deed.Clock
 }
@@ -82,6 +86,7 @@ type Gate struct {
 	readWithin  time.Duration
 	writeWithin time.Duration
 	location    string
+	log         func(text string)
 	clock       deed.Clock
 
 	work   sync.WaitGroup
@@ -112,7 +117,7 @@ func New(o Options) (*Gate, error) {
 	}
 	g := &Gate{
 		routes: o.Routes, runtime: o.Runtime, policy: o.Policy, auth: o.Auth, identity: o.Identity, unnamed: o.Unnamed, outcomes: o.Outcomes,
-		maxBody: o.MaxBody, readWithin: o.ReadWithin, writeWithin: o.WriteWithin, location: o.Location, clock: o.Clock,
+		maxBody: o.MaxBody, readWithin: o.ReadWithin, writeWithin: o.WriteWithin, location: o.Location, log: o.Log, clock: o.Clock,
 	}
 	if !slices.Contains([]Unnamed{"", UnnamedGuard, UnnamedRefuse, UnnamedPass}, o.Unnamed) {
 		return nil, fmt.Errorf("httpgate: Options.Unnamed is %q: use guard, refuse or pass", o.Unnamed)
@@ -132,6 +137,9 @@ func New(o Options) (*Gate, error) {
 	}
 	if g.location == "" {
 		g.location = "/v1/operations/"
+	}
+	if g.log == nil {
+		g.log = func(text string) { fmt.Fprintln(os.Stderr, "deed: "+text) }
 	}
 	if g.clock == nil {
 		g.clock = deed.SystemClock{}

@@ -97,8 +97,8 @@ func (s *side) refusal(route *Route, a deed.Answer) refused {
 		status = spoken.status
 	}
 	kind, title, detail := wordsOf(status, a)
-	if a.Text != "" && a.Reason != deed.ReasonStoreUnavailable {
-		detail += " (" + a.Text + ")"
+	if text := told(a); text != "" {
+		detail += " (" + text + ")"
 	}
 	p := problem(status, kind, title, detail)
 	note(p.header, a)
@@ -118,6 +118,23 @@ func (s *side) refusal(route *Route, a deed.Answer) refused {
 		code = string(a.Reason)
 	}
 	return speak(route.speaks.style, p, spoken.kind, code, a)
+}
+
+// told is what a caller may read of an answer's text. What a rule, a person or the
+// upstream's answer said is for callers. Of an exchange that failed they read the
+// part before the colon: what follows names addresses behind this gateway (RFC 9457
+// section 5), and is in the operation's record.
+func told(a deed.Answer) string {
+	broken := func(r deed.Reason) bool { return r == deed.ReasonNotSent || r == deed.ReasonOutcomeUnknown }
+	switch {
+	case a.Reason == deed.ReasonStoreUnavailable:
+		return ""
+	case broken(a.Reason), a.Decision == deed.Uncertain, a.Operation != nil && broken(a.Operation.Reason),
+		a.Operation == nil && a.Decision == deed.Execute: // observed
+		own, _, _ := strings.Cut(a.Text, ": ")
+		return own
+	}
+	return a.Text
 }
 
 // extend adds what the ledger knows: the members of RFC 9457 section 3.2.

@@ -39,6 +39,7 @@ type remote struct {
 	Upstream
 	base      *url.URL
 	transport *http.Transport
+	log       func(text string)
 }
 
 // Proxy returns a reverse proxy in front of an upstream. Everything that it is
@@ -51,7 +52,7 @@ func (g *Gate) Proxy(u Upstream) (http.Handler, error) {
 	if u.KeyHeader == "" {
 		u.KeyHeader = headerKey
 	}
-	r := &remote{Upstream: u, base: base, transport: newTransport(u.TLS)}
+	r := &remote{Upstream: u, base: base, transport: newTransport(u.TLS), log: g.log}
 	g.mu.Lock()
 	g.idle = append(g.idle, r.transport.CloseIdleConnections)
 	if g.identity == "" {
@@ -61,7 +62,7 @@ func (g *Gate) Proxy(u Upstream) (http.Handler, error) {
 	pass := &httputil.ReverseProxy{
 		Transport: onceTransport{r.transport}, FlushInterval: -1,
 		Rewrite:      func(p *httputil.ProxyRequest) { r.rewrite(p.Out, p.In) },
-		ErrorHandler: passFailed,
+		ErrorHandler: r.failed,
 		ModifyResponse: func(resp *http.Response) error {
 			if !u.ForwardCredentials {
 				resp.Header.Del("Set-Cookie")
@@ -89,11 +90,12 @@ func newTransport(config *tls.Config) *http.Transport {
 	}
 }
 
-func passFailed(w http.ResponseWriter, r *http.Request, err error) {
+func (u *remote) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler)
 	}
-	_ = problem(http.StatusBadGateway, "not-sent", "The upstream did not answer", "nothing is recorded of this request ("+err.Error()+")").write(w, r)
+	u.log(fmt.Sprintf("%s %s: no answer: %v", r.Method, u.base.Redacted(), err))
+	_ = problem(http.StatusBadGateway, "not-sent", "The upstream did not answer", "nothing is recorded of this request").write(w, r)
 }
 
 // address is the upstream's URL for a path and query as they were spelt.

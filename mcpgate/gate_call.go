@@ -131,7 +131,7 @@ func shownAsError(a deed.Answer, d *described) bool {
 // observed answers in observe mode: what the upstream said, with a note of what would have been decided.
 func (g *Gate) observed(m Message, e ended) Message {
 	if e.reply.Raw == nil {
-		return ErrorMessage(m.ID, codeInternal, "tools/call: no answer from the upstream: "+e.answer.Text)
+		return ErrorMessage(m.ID, codeInternal, "tools/call: no answer from the upstream: "+plain(e.answer.Text, 200))
 	}
 	out := replyTo(m, e.reply)
 	note, err := json.Marshal(noteOf(e.answer))

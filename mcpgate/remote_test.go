@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -177,6 +178,11 @@ func TestAnUnreachableUpstreamIsProvedUnsent(t *testing.T) {
 			line := c.call("1", "pay", `{"idempotency_key":`+key1+`}`)
 			mustDecide(t, line, map[string]any{"decision": "execute", "status": "failed", "reason": "not_sent"})
 			mustContain(t, line, "Not applied, for certain", "Call again with the same key")
+			for _, inner := range []string{"127.0.0.1", "deed-test", "tcp", "POST"} {
+				if strings.Contains(line, inner) {
+					t.Errorf("the client reads of the upstream's address, %q: %s", inner, line)
+				}
+			}
 		})
 	}
 }

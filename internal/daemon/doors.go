@@ -63,7 +63,7 @@ func openDoors(c *Core, auth server.Authenticator) (*doors, error) {
 	for name, up := range c.Config.HTTP {
 		gate, err := httpgate.New(httpgate.Options{
 			Routes: c.routes[name], Runtime: c.Runtime, Policy: c.Policy, Auth: auth, Identity: up.Identity(),
-			Outcomes: answerRules(c.Config), Clock: c.Clock,
+			Outcomes: answerRules(c.Config), Log: c.log, Clock: c.Clock,
 		})
 		if err != nil {
 			return nil, errors.Join(err, d.close(context.Background()))
