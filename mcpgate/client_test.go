@@ -74,6 +74,19 @@ func (c *lineClient) close() {
 	})
 }
 
+// ends closes the input and wants Serve to return an error that begins so.
+func (c *lineClient) ends(want string) {
+	c.t.Helper()
+	c.once.Do(func() {
+		c.in.Close()
+		if err := <-c.done; err == nil || !strings.HasPrefix(err.Error(), want) {
+			c.t.Errorf("serve ended with %v, want %s", err, want)
+		}
+		for range c.lines {
+		}
+	})
+}
+
 func (c *lineClient) send(format string, args ...any) {
 	c.t.Helper()
 	if _, err := fmt.Fprintf(c.in, format+"\n", args...); err != nil {

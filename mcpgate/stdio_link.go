@@ -47,6 +47,8 @@ type stdioLink struct {
 	initialized Message
 	restarted   bool // no request went to this child yet
 	heard       time.Time
+	spoke       bool  // an upstream of this session has said something
+	broken      error // why the latest child did not start, or ended by itself
 }
 
 // waiting is a request whose reply has not come.
@@ -202,6 +204,16 @@ func (l *stdioLink) settle(key string, w *waiting, r Reply) {
 		}
 	}
 	w.x.end(r)
+}
+
+// failed says why no child of this session ever said anything, nil when one did or none was needed.
+func (l *stdioLink) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.spoke || l.broken == nil {
+		return nil
+	}
+	return fmt.Errorf("upstream %q never answered: %w; see that its command runs by itself", l.command.Name, l.broken)
 }
 
 // Close ends the child and everything that waits for it.

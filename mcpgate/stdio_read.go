@@ -27,7 +27,7 @@ func (l *stdioLink) receive(line []byte, lineErr error) {
 		return
 	}
 	l.mu.Lock()
-	l.heard = l.command.Now()
+	l.heard, l.spoke = l.command.Now(), true
 	var w *waiting
 	switch {
 	case m.IsReply():

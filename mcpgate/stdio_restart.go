@@ -29,6 +29,9 @@ func (l *stdioLink) ensure(ctx context.Context, reopen bool) (*child, error) {
 	}
 	c, err := l.command.start(l.receive)
 	if err != nil {
+		l.mu.Lock()
+		l.broken = err
+		l.mu.Unlock()
 		return nil, err
 	}
 	l.mu.Lock()
@@ -63,6 +66,9 @@ func (l *stdioLink) bury(c *child) {
 	defer l.work.Done()
 	<-c.dead
 	l.mu.Lock()
+	if !l.closed {
+		l.broken = c.err
+	}
 	lost := map[string]*waiting{}
 	for key, w := range l.pending {
 		if w.child == c {

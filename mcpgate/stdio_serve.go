@@ -30,8 +30,9 @@ type Stdio struct {
 	Drain time.Duration
 }
 
-// Serve handles messages until in ends or ctx does, then lets guarded calls finish and closes the upstream. It returns nil after either; a
-// goroutine blocked in in.Read may outlive it, because a read of a terminal or pipe cannot be interrupted.
+// Serve handles messages until in ends or ctx does, then lets guarded calls finish and closes the upstream. It returns nil after either,
+// unless the upstream's command could not be started, or ended, before it ever said anything: then the client had errors only. A goroutine
+// blocked in in.Read may outlive it, because a read of a terminal or pipe cannot be interrupted.
 func (g Stdio) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := &lineWriter{w: out}
 	outlet := stdioOutlet{lines}
@@ -55,6 +56,9 @@ func (g Stdio) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer cancel()
 	if closeErr := s.Close(drain); err == nil {
 		err = closeErr
+	}
+	if own, ok := link.(*stdioLink); ok && err == nil {
+		err = own.failed()
 	}
 	return err
 }

@@ -124,8 +124,32 @@ func TestAClosedClientLeavesNothingBehind(t *testing.T) {
 	c.close()
 }
 
-func TestACommandThatCannotStartAnswersTheRequest(t *testing.T) {
+func TestACommandThatNeverAnswersIsAnErrorToTheClientAndAtTheEnd(t *testing.T) {
+	quiet := func(string) {}
+	for name, x := range map[string]struct {
+		command mcpgate.Command
+		want    []string
+		ends    string
+	}{
+		"it does not start": {
+			mcpgate.Command{Name: "none", Args: []string{"/no/such/program"}, Log: quiet}, []string{"not sent", "/no/such/program"},
+			`upstream "none" never answered: start upstream "/no/such/program": `,
+		},
+		"it ends at once": {
+			mcpgate.Command{Name: "none", Args: []string{"sh", "-c", "read line; exit 3"}, Log: quiet}, []string{"exit status 3"},
+			`upstream "none" never answered: the upstream process ended (exit status 3); see that its command runs by itself`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := serve(t, mcpgate.Stdio{Name: "none", Upstream: x.command})
+			c.send(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+			mustContain(t, c.next(), append(x.want, `"id":1`, `"error"`)...)
+			c.ends(x.ends)
+		})
+	}
+}
+
+func TestAClientThatAsksNothingOfACommandThatCannotStartEndsWell(t *testing.T) {
 	c := serve(t, mcpgate.Stdio{Name: "none", Upstream: mcpgate.Command{Args: []string{"/no/such/program"}, Log: func(string) {}}})
-	c.send(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
-	mustContain(t, c.next(), `"id":1`, `"error"`, "not sent", "/no/such/program")
+	c.close()
 }

@@ -33,7 +33,8 @@ an upstream of a configuration. Flags of deed stand before COMMAND; what follows
 its first word is its own, with or without "--".
 
 Stdout carries MCP only. The end of the input, SIGINT or SIGTERM end it: calls
-under way may finish, what then has no answer is uncertain.
+under way may finish, what then has no answer is uncertain. If COMMAND did not start,
+or ended before it said anything, the client gets errors and deed exits with 1.
 
 --chaos lets you watch what your own agent does: lose-reply keeps the answer of
 every executed call from it, crash ends deed in place of the answer, dup delivers
