@@ -44,11 +44,14 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return a.printJSON(map[string]any{
 					"file": args[0], "problems": []policy.Problem{}, "policy_revision": config.Revision,
 					"upstreams": len(config.Upstreams), "tools": len(config.Tools), "tokens": len(config.Auth.Tokens),
-					"configured": configuredBy(config),
+					"configured": configuredBy(config), "warnings": warnings(config),
 				})
 			}
 			lines := []string{fmt.Sprintf("%s is in order: %s, %s, %s; revision %s", args[0],
 				many(len(config.Upstreams), "upstream"), many(len(config.Tools), "tool"), many(len(config.Auth.Tokens), "token"), config.Revision)}
+			if w := warnings(config); len(w) > 0 {
+				lines[0] = args[0] + " can be read: " + strings.Join(w, "; ")
+			}
 			return a.print(append(lines, indented(configuredBy(config).lines())...)...)
 		}),
 	}

@@ -56,6 +56,14 @@ func configuredBy(c *policy.Config) configured {
 	return out
 }
 
+// warnings are what a file that can be read leaves out, and is most likely not meant to.
+func warnings(c *policy.Config) []string {
+	if len(c.Upstreams)+len(c.Connectors)+len(c.HTTP) > 0 {
+		return []string{}
+	}
+	return []string{"it declares no upstream, no connector and no HTTP API, so there is nothing to guard; write one under upstreams:, connectors: or http:, or name the server's command: deed mcp --config FILE -- COMMAND"}
+}
+
 func names[T any](m map[string]T) []string {
 	return append([]string{}, slices.Sorted(maps.Keys(m))...)
 }
@@ -77,7 +85,7 @@ func (c configured) lines() []string {
 		return many(n, one)
 	}
 	var tools []string
-	for _, text := range []string{entries(c.Tools), waits(c.Approvals, "wait for a person"), waits(c.LookUps, "are looked up")} {
+	for _, text := range []string{entries(c.Tools), waits(c.Approvals, "waits", "wait", "for a person"), waits(c.LookUps, "is", "are", "looked up")} {
 		if text != "" {
 			tools = append(tools, text)
 		}
@@ -103,9 +111,12 @@ func entries(n int) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-func waits(n int, what string) string {
-	if n == 0 {
+func waits(n int, one, several, what string) string {
+	switch n {
+	case 0:
 		return ""
+	case 1:
+		return "1 " + one + " " + what
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	return fmt.Sprintf("%d %s %s", n, several, what)
 }
