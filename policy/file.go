@@ -99,7 +99,7 @@ func (d *decoder) listen(at place, config *Config) {
 		return
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		d.refuse(at, "port "+port+" is none", remedy)
+		d.refuse(at, "port "+port+" is none", remedy+", with a port from 0 to 65535")
 		return
 	}
 	config.Listen = text.Text

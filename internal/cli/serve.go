@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"net"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,9 @@ at /openapi.json), /healthz (the process is up) and
 only. SIGINT or SIGTERM end it: calls under way may finish first.`,
 		Example: "  deed serve --config deed.yaml\n  deed serve --config deed.yaml --listen 127.0.0.1:0",
 		RunE: action(func(ctx context.Context, _ []string) error {
+			if err := checkListen(listen); err != nil {
+				return err
+			}
 			config, err := a.rules(file, policy.BareOptions{})
 			if err != nil {
 				return err
@@ -47,6 +51,22 @@ only. SIGINT or SIGTERM end it: calls under way may finish first.`,
 	_ = c.MarkFlagRequired("config")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	return c
+}
+
+// checkListen looks at the flag before anything is opened; "" is for the configured address.
+func checkListen(address string) error {
+	if address == "" {
+		return nil
+	}
+	const remedy = "nothing was started; write HOST:PORT, such as 127.0.0.1:7391, with a port from 0 to 65535; 0 takes a free one"
+	_, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" {
+		return fail(exitUsage, "--listen %q is no address to listen on; %s", address, remedy)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fail(exitUsage, "--listen %q: there is no port %s; %s", address, port, remedy)
+	}
+	return nil
 }
 
 func (a *app) serve(ctx context.Context, o daemon.Options) error {
