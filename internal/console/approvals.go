@@ -137,6 +137,11 @@ type approvalPanel struct {
 	LastBy  []string
 	Changes []change
 	More    bool
+	// Alike are other operations that did, may have done or may yet do something
+	// about the same matter, or the same effect where the tool names no matter;
+	// Since of them came after this one was asked for.
+	Alike   []row
+	Since   int
 	Decides bool
 	// Voted: the visitor has consented already.
 	Voted bool
@@ -157,6 +162,9 @@ func (v *visit) panel(op *deed.Operation) (*approvalPanel, error) {
 		p.May, p.Run, p.Votes = a.MayApprove, a.Run, a.Votes
 		p.Listed = len(a.MayApprove) == 0 || slices.Contains(a.MayApprove, v.who.Actor)
 		p.Voted = slices.ContainsFunc(a.Votes, func(vote deed.Vote) bool { return deed.SamePerson(vote.Approver, v.who.Actor) })
+	}
+	if err := v.alike(op, p); err != nil {
+		return nil, err
 	}
 	page, err := v.console.Runtime.List(v.Context(), v.who, deed.Query{Tool: op.Tool, Limit: lookBackFor})
 	if err != nil {
@@ -180,6 +188,40 @@ func (v *visit) panel(op *deed.Operation) (*approvalPanel, error) {
 		break
 	}
 	return p, nil
+}
+
+const (
+	// alikeFor is how many operations about the same matter are looked through,
+	// and shownAlike how many are shown.
+	alikeFor   = 50
+	shownAlike = 5
+)
+
+// alike finds what else there is about the matter, the newest first.
+func (v *visit) alike(op *deed.Operation, p *approvalPanel) error {
+	query := deed.Query{Tool: op.Tool, Matter: op.Matter, Limit: alikeFor}
+	if op.Matter == "" {
+		query.Fingerprint = op.Fingerprint
+	}
+	page, err := v.console.Runtime.List(v.Context(), v.who, query)
+	if err != nil {
+		return err
+	}
+	for _, other := range page.Operations {
+		switch other.EffectiveStatus(v.now) {
+		case deed.StatusDenied, deed.StatusFailed, deed.StatusCancelled, deed.StatusExpired:
+			continue
+		}
+		if other.ID == op.ID || len(p.Alike) == shownAlike {
+			continue
+		}
+		line := rowOf(other, v.now)
+		if line.At.After(op.ProposedAt) {
+			p.Since++
+		}
+		p.Alike = append(p.Alike, line)
+	}
+	return nil
 }
 
 // approvedOnce reports whether people consented to an operation.
