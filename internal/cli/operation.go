@@ -22,6 +22,7 @@ type shown struct {
 	Observed        deed.OutcomeKind `json:"observed_outcome,omitempty"`
 	Receipt         *deed.Receipt    `json:"receipt,omitempty"`
 	Doubt           *doubt           `json:"doubt,omitempty"`
+	Alike           []alike          `json:"alike,omitempty"`
 	Arguments       json.RawMessage  `json:"arguments,omitempty"`
 	Result          json.RawMessage  `json:"result,omitempty"`
 	Next            []step           `json:"next,omitempty"`

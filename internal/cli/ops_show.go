@@ -45,6 +45,11 @@ may follow. The arguments of a proposal that waits for a person are always shown
 			now := d.Now()
 			s := show(op, now)
 			s.Events, s.Next = events, append(heldBack(op, events), nextSteps(op, now, d.Outlook(op), at)...)
+			if s.EffectiveStatus == deed.StatusAwaitingApproval {
+				if s.Alike, err = alikes(ctx, d, op, now); err != nil {
+					return err
+				}
+			}
 			if arguments || a.json {
 				s.Arguments, s.Result = raw(op.Arguments), raw(op.Result)
 			} else if s.EffectiveStatus == deed.StatusAwaitingApproval {
@@ -104,6 +109,7 @@ func describe(s shown, now time.Time, full bool) []string {
 		{"in place of", string(op.Supersedes)}, {"replaced by", string(op.SupersededBy)}, {"beware", beware(op)},
 	})
 	lines = append(lines, approvalLines(op, now)...)
+	lines = append(lines, alikeLines(s.Alike, now)...)
 	lines = append(lines, attemptLines(op, now)...)
 	lines = append(lines, lookUpLines(op, s.Events, now, full)...)
 	lines = append(lines, receiptLines(op, now)...)
