@@ -38,6 +38,9 @@ type desk interface {
 	Figures(ctx context.Context, since time.Time) (figures, error)
 	// Outlook is what is known beside the record about what may follow.
 	Outlook(op *deed.Operation) outlook
+	// Short says what an approved operation lacks in its budget, "" for nothing,
+	// and where that is not known.
+	Short(ctx context.Context, op *deed.Operation) string
 	Now() time.Time
 	Close() error
 }
@@ -260,6 +263,27 @@ func (d *ledgerDesk) Outlook(op *deed.Operation) outlook {
 		out.hears = current.SendBy.Add(rule.Timeout)
 	}
 	return out
+}
+
+// Short implements desk.
+func (d *ledgerDesk) Short(ctx context.Context, op *deed.Operation) string {
+	if op.Status != deed.StatusAuthorized {
+		return ""
+	}
+	who := d.who
+	who.Tenant = op.Tenant
+	why, short, err := d.core.Short(ctx, who, op)
+	switch {
+	case err != nil:
+		return "whether its budget has room for it cannot be told: " + err.Error()
+	case !short:
+		return ""
+	}
+	text := "it is not sent until its budget has room: " + why.Text()
+	if !op.DispatchBy.IsZero() {
+		text += "; it lapses " + when(op.DispatchBy, d.Now())
+	}
+	return text + "; " + d.at.command("budgets list") + " shows the budget"
 }
 
 // failedDecision says of an error what it means for the decision.

@@ -45,6 +45,10 @@ func (d *serverDesk) Close() error   { return nil }
 // does not tell its rules.
 func (d *serverDesk) Outlook(*deed.Operation) outlook { return outlook{} }
 
+// Short implements desk. The API tells budgets, and not what an operation takes
+// from them.
+func (d *serverDesk) Short(context.Context, *deed.Operation) string { return "" }
+
 func (d *serverDesk) List(ctx context.Context, query deed.Query) (deed.Page, error) {
 	return d.page(ctx, query, false)
 }

@@ -22,7 +22,8 @@ until when. A proposal that has changed since has another one and is not approve
 
 --edit replaces the arguments: a new operation takes the place of the one that
 waits, and the caller's key answers as the new one. Nobody approves their own
-request unless the configuration says so.`,
+request unless the configuration says so. With the --config of its gateway, you are
+told when its budget has no room for it: it is then sent once there is some.`,
 		Example: `  deed ops approve op_01KB7Q5W2M9X4T6R8V0C3E5G7H --digest sha256:9f2c... --reason "seen the order"
   deed ops approve op_01KB7Q5W2M9X4T6R8V0C3E5G7H --digest sha256:9f2c... --edit smaller.json`,
 		RunE: action(func(ctx context.Context, args []string) error {
@@ -35,16 +36,24 @@ request unless the configuration says so.`,
 				arguments = doc
 			}
 			return a.decide(ctx, at, args[0], func(d desk, id deed.OperationID) (*deed.Operation, error) {
+				op, err := (*deed.Operation)(nil), error(nil)
 				if arguments != nil {
-					return d.EditAndApprove(ctx, id, deed.Digest(digest), arguments, reason)
+					op, err = d.EditAndApprove(ctx, id, deed.Digest(digest), arguments, reason)
+				} else {
+					op, err = d.Approve(ctx, id, deed.Consent{Digest: deed.Digest(digest), Reason: reason})
 				}
-				return d.Approve(ctx, id, deed.Consent{Digest: deed.Digest(digest), Reason: reason})
+				if err == nil {
+					if text := d.Short(ctx, op); text != "" {
+						a.note(string(op.ID) + ": " + text)
+					}
+				}
+				return op, err
 			})
 		}),
 	}
 	at.operatorFlags(c)
 	c.Flags().StringVar(&digest, "digest", "", "the proposal's `digest`, from deed ops show")
-	c.Flags().StringVar(&reason, "reason", "", "why; kept in the history")
+	c.Flags().StringVar(&reason, "reason", "", "why; kept in the history; may be left out")
 	c.Flags().StringVar(&edited, "edit", "", "`file` with other arguments to send instead")
 	_ = c.MarkFlagRequired("digest")
 	return c
