@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -161,6 +162,9 @@ func (a *app) enrolOne(e enrolment, t enroll.Target) enrolled {
 		if change, err = e.plan(t, options); err == nil {
 			o.Changed, o.Exact = !change.Empty(), change.Exact
 			o.Wrapped, o.Unwrapped, o.Left, o.Notes, o.Diff = change.Wrapped, change.Unwrapped, change.Left, change.Notes, change.Diff()
+			if len(change.Wrapped) > 0 {
+				o.Notes = append(o.Notes, pathNote(t, options.Binary)...)
+			}
 			if e.write {
 				o.Backup, err = enroll.Apply(change)
 			}
@@ -174,19 +178,49 @@ func (a *app) enrolOne(e enrolment, t enroll.Target) enrolled {
 
 // enrolOptions writes the absolute path of this program into a user's own
 // files, because clients started from a desktop have a short PATH, and the plain
-// name into files that a project shares.
+// name into files that a project shares, if that name is found and means this
+// program.
 func (a *app) enrolOptions(t enroll.Target) (enroll.Options, error) {
 	state, err := a.surroundings().StateFolder()
 	if err != nil {
 		return enroll.Options{}, err
 	}
-	o := enroll.Options{Binary: "deed", BackupDir: filepath.Join(state, "backups")}
-	if t.Scope == enroll.UserScope {
-		if o.Binary, err = itself(); err != nil {
-			return enroll.Options{}, err
-		}
+	o := enroll.Options{BackupDir: filepath.Join(state, "backups")}
+	if o.Binary, err = itself(); err != nil {
+		return enroll.Options{}, err
+	}
+	if t.Scope == enroll.ProjectScope && onPath(o.Binary) {
+		o.Binary = plainName
 	}
 	return o, nil
+}
+
+const plainName = "deed"
+
+// onPath reports whether the plain name leads to this program.
+func onPath(binary string) bool {
+	found, err := exec.LookPath(plainName)
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(found)
+	if err != nil {
+		return false
+	}
+	own, err := os.Stat(binary)
+	return err == nil && os.SameFile(there, own)
+}
+
+// pathNote tells that a file which a project shares names a place on this machine.
+func pathNote(t enroll.Target, binary string) []enroll.Note {
+	if t.Scope != enroll.ProjectScope || binary == plainName {
+		return nil
+	}
+	return []enroll.Note{{
+		Kind:   "path",
+		Reason: "the file names " + binary + ", because deed is not found on PATH, or is another program there",
+		Advice: "before others use the file, install deed and write deed in its place",
+	}}
 }
 
 func (a *app) showEnrolment(e enrolment, outcomes []enrolled) error {
