@@ -83,6 +83,7 @@ func (a *app) moveFence(ctx context.Context, at place, since, reason string) (er
 }
 
 func (a *app) showFence(ctx context.Context, at place) (err error) {
+	at.reads = true
 	core, _, err := a.operator(ctx, at)
 	if err != nil {
 		return err

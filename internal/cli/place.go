@@ -25,6 +25,8 @@ type place struct {
 	ledger string
 	tenant string
 	server string
+	// reads: the command changes nothing and asks no server.
+	reads bool
 }
 
 func (p *place) flags(c *cobra.Command) {
@@ -128,7 +130,7 @@ func ledgerNote(at daemon.Place) ledgerAbout {
 // operator opens the ledger for somebody who looks or decides, beside the
 // gateways that use it.
 func (a *app) operator(ctx context.Context, p place) (*daemon.Core, deed.Principal, error) {
-	config, err := a.rules(p.config, policy.BareOptions{})
+	config, environ, err := a.rulesFor(p)
 	if err != nil {
 		return nil, deed.Principal{}, err
 	}
@@ -136,7 +138,7 @@ func (a *app) operator(ctx context.Context, p place) (*daemon.Core, deed.Princip
 	if err != nil {
 		return nil, deed.Principal{}, err
 	}
-	core, err := daemon.Open(ctx, daemon.Options{Config: config, Ledger: path, Existing: true, Environ: a.Env, Log: a.note})
+	core, err := daemon.Open(ctx, daemon.Options{Config: config, Ledger: path, Existing: true, Environ: environ, Log: a.note})
 	if err != nil {
 		return nil, deed.Principal{}, &failure{code: exitUnavailable, err: err}
 	}

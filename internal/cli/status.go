@@ -12,7 +12,6 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/daemon"
-	"github.com/deed-run/deed/policy"
 )
 
 // summary is what deed status says.
@@ -32,12 +31,12 @@ type summary struct {
 }
 
 func (a *app) statusCommand() *cobra.Command {
-	var at place
+	at := place{reads: true}
 	c := &cobra.Command{
 		Use: "status", Short: "Show the ledger: where it is, how many operations of which status, the oldest uncertain one", Args: cobra.NoArgs,
 		Example: "  deed status\n  deed status --config deed.yaml --json",
 		RunE: action(func(ctx context.Context, _ []string) (err error) {
-			config, err := a.rules(at.config, policy.BareOptions{})
+			config, _, err := a.rulesFor(at)
 			if err != nil {
 				return err
 			}
