@@ -3,6 +3,7 @@
 package daemon_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/httpgate"
+	"github.com/deed-run/deed/internal/daemon"
 )
 
 // refunds is a REST API that makes a new refund of every request.
@@ -93,6 +95,53 @@ func TestAProxiedRouteHappensOnceAcrossARestart(t *testing.T) {
 	}
 	if made.Load() != 1 {
 		t.Errorf("%d refunds were made", made.Load())
+	}
+}
+
+func TestAnOperationOfARouteIsNotRunForAPersonAndSaysWhoseItIs(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	var asked atomic.Int64
+	api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked.Add(1)
+		panic(http.ErrAbortHandler)
+	}))
+	defer api.Close()
+	config := configuration(t, t.TempDir(), map[string]any{
+		"http":   map[string]any{"payments": map[string]any{"url": api.URL, "account": "live-42"}},
+		"routes": map[string]any{"POST payments/v1/refunds": map[string]any{"key": "required"}},
+	})
+	d := boot(t, config)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+d.Address()+"/http/payments/v1/refunds", strings.NewReader(`{"order":1042}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Idempotency-Key", "refund:order-1042:first")
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if err := d.Stop(t.Context()); err != nil || resp.Header.Get("Deed-Status") != "uncertain" {
+		t.Fatalf("it is %s, and stopping: %v", resp.Header.Get("Deed-Status"), err)
+	}
+
+	core, err := daemon.Open(t.Context(), daemon.Options{Config: config, Ledger: daemon.Place(config.Ledger.Path), Existing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := deed.Principal{Tenant: "default", Actor: "ada", Rights: []deed.Right{deed.RightRead, deed.RightResolve}}
+	op, err := core.Runtime.Get(t.Context(), who, deed.OperationID(resp.Header.Get("Deed-Operation")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused *deed.RefusedError
+	if _, err := core.RunStored(t.Context(), who, op); !errors.As(err, &refused) || !strings.HasSuffix(err.Error(),
+		": running is refused while the operation is uncertain; requests of an HTTP route are sent for their callers alone; nothing was sent; where an attempt is allowed, the caller's next request under the same key makes it; of an uncertain one, look at the API and say what happened: deed ops reconcile, where the route is looked up, or deed ops resolve") {
+		t.Errorf("running it: %v", err)
+	}
+	if err := core.Close(t.Context()); err != nil || asked.Load() != 1 {
+		t.Errorf("the API was asked %d times; closing: %v", asked.Load(), err)
 	}
 }
 
