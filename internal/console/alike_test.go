@@ -9,7 +9,7 @@ import (
 )
 
 func TestAnApproverSeesWhatElseThereIsAboutTheSame(t *testing.T) {
-	const arguments, heading, late = `{"to":"acct_9","amount":900}`, "Others with the same effect", "One came after this one was asked for."
+	const arguments, heading, late = `{"to":"acct_9","amount":900}`, "Others about the same matter", "One came after this one was asked for."
 	r := newRig(t, nil)
 	p := r.as("approver-token")
 	first := r.call(payout, "payout:acct-9:week-8", arguments, nil).Operation
@@ -37,4 +37,13 @@ func TestAnApproverSeesWhatElseThereIsAboutTheSame(t *testing.T) {
 	r.clock.Advance(time.Minute)
 	r.call(payout, "payout:acct-9:week-6", arguments, nil)
 	want(t, p.page("/op/"+string(third.ID)), late)
+
+	// A tool that names no matter: what has the same effect.
+	gold := r.call(label, "label:contact-7:gold", `{"contact":"7","label":"gold"}`, nil).Operation
+	r.call(label, "label:contact-8:gold", `{"contact":"8","label":"gold"}`, nil)
+	if page := p.page("/op/" + string(gold.ID)); strings.Contains(page, "Others ") {
+		t.Error("another effect is shown")
+	}
+	r.call(label, "label:contact-7:gold-again", `{"contact":"7","label":"gold"}`, nil)
+	want(t, p.page("/op/"+string(gold.ID)), "Others with the same effect")
 }

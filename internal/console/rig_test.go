@@ -58,7 +58,10 @@ func rules() deed.FixedPolicy {
 			r.GiveUp = time.Hour
 			r.Spend = &deed.SpendRule{Budget: budget, Amount: amountOf}
 		}),
-		payout: rule(func(r *deed.Rule) { r.Approval = &deed.ApprovalRule{Expires: 4 * time.Hour} }),
+		payout: rule(func(r *deed.Rule) {
+			r.Matter = []string{"/to"}
+			r.Approval = &deed.ApprovalRule{Expires: 4 * time.Hour}
+		}),
 		label: rule(func(r *deed.Rule) {
 			r.Effect = deed.EffectIdempotent
 			r.Approval = &deed.ApprovalRule{OnCall: true}
