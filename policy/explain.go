@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,7 +87,10 @@ func Explain(config *Config, tool deed.Tool, arguments []byte) (Explanation, err
 	if err != nil {
 		return refuse(deed.ReasonBadArguments, plain(err))
 	}
-	if _, isRoute := config.route(tool); isRoute {
+	if route, isRoute := config.route(tool); isRoute {
+		if effect, err = withMethod(effect, route.Method); err != nil {
+			return refuse(deed.ReasonBadArguments, plain(err))
+		}
 		// How a request was spelt is sent and never compared.
 		rule.Fingerprint.Exclude = slices.Concat(rule.Fingerprint.Exclude, []string{"/target", "/raw"})
 	}
@@ -182,6 +186,24 @@ func withoutKey(arguments []byte, own string) ([]byte, error) {
 		arguments = rest
 	}
 	return arguments, nil
+}
+
+// withMethod adds the method, which is part of what a request of a route does,
+// where it was left out: the route's name says it already.
+func withMethod(arguments []byte, method string) ([]byte, error) {
+	rest, _, written, err := canon.Without(arguments, "method")
+	if err != nil || written {
+		return arguments, err
+	}
+	rest = bytes.TrimSpace(rest)
+	if len(rest) == 0 || rest[0] != '{' {
+		return arguments, nil // refused as no object by whoever reads it next
+	}
+	with := fmt.Appendf(nil, `{"method":%q`, method)
+	if !bytes.HasPrefix(bytes.TrimSpace(rest[1:]), []byte("}")) {
+		with = append(with, ',')
+	}
+	return append(with, rest[1:]...), nil
 }
 
 // matterOf is the canonical list of the values at the pointers, nil when one of

@@ -69,8 +69,9 @@ func (a *app) configExplainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain TOOL ARGS.json", Short: "Show class, key, fingerprint and matter of a call; connects to nothing", Args: cobra.ExactArgs(2),
 		Long: `Shows what becomes of a call of TOOL, or of a request of a route, which is named as
-the configuration writes it ("POST api/v1/orders") and whose arguments are path,
-query and body. It connects to nothing.`,
+the configuration writes it ("POST api/v1/orders") and whose arguments are those of
+"path", "query", "headers", and "body" or "form" that the request has; its method is
+the route's. It connects to nothing.`,
 		Example: "  deed config explain tickets/create_ticket args.json --config deed.yaml",
 		RunE: action(func(_ context.Context, args []string) error {
 			e, err := a.explain(file, deed.Tool(args[0]), args[1])

@@ -16,7 +16,8 @@ func (a *app) hashCommand() *cobra.Command {
 		Use: "hash TOOL ARGS", Short: "Print the fingerprint of a call", Args: cobra.ExactArgs(2),
 		Long: `Prints the effect fingerprint of a call: what makes two calls the same effect.
 ARGS is JSON, the name of a file, or - for stdin. With --config the tool's own
-fingerprint rules count.`,
+fingerprint rules count, and a route is named as the configuration writes it, its
+arguments being path, query, headers and body: see deed config explain.`,
 		Example: `  deed hash tickets/create_ticket '{"title": "printer on fire"}'`,
 		RunE: action(func(_ context.Context, args []string) error {
 			e, err := a.explain(file, deed.Tool(args[0]), args[1])

@@ -17,6 +17,7 @@ import (
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/httpgate"
 	"github.com/deed-run/deed/internal/daemon"
+	"github.com/deed-run/deed/policy"
 )
 
 // refunds is a REST API that makes a new refund of every request.
@@ -115,6 +116,7 @@ func TestAnOperationOfARouteIsNotRunForAPersonAndSaysWhoseItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", "refund:order-1042:first")
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
@@ -134,6 +136,10 @@ func TestAnOperationOfARouteIsNotRunForAPersonAndSaysWhoseItIs(t *testing.T) {
 	op, err := core.Runtime.Get(t.Context(), who, deed.OperationID(resp.Header.Get("Deed-Operation")))
 	if err != nil {
 		t.Fatal(err)
+	}
+	explained, err := policy.Explain(config, op.Tool, []byte(`{"body":{"order":1042}}`))
+	if err != nil || explained.Fingerprint != op.Fingerprint {
+		t.Errorf("it is explained as %s %s, %v; the gateway recorded %s", explained.Fingerprint, explained.Canonical, err, op.Fingerprint)
 	}
 	var refused *deed.RefusedError
 	if _, err := core.RunStored(t.Context(), who, op); !errors.As(err, &refused) || !strings.HasSuffix(err.Error(),
