@@ -110,6 +110,24 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
+// span is a time behind "the last": a day, 7 days, 36 hours.
+func span(d time.Duration) string {
+	d = d.Round(time.Second)
+	for _, unit := range []struct {
+		of   time.Duration
+		noun string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		switch n := d / unit.of; {
+		case d == 0 || d%unit.of != 0:
+		case n == 1:
+			return unit.noun
+		default:
+			return fmt.Sprintf("%d %ss", n, unit.noun)
+		}
+	}
+	return short(d)
+}
+
 // size shows bytes in binary units.
 func size(n int64) string {
 	switch {

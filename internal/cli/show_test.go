@@ -77,7 +77,10 @@ func TestManyAreResolvedAfterADryRun(t *testing.T) {
 
 func TestStatsAndBudgetsCount(t *testing.T) {
 	s := seed(t)
-	holds(t, s.deed("stats"), "uncertain          5", "money held           12.50 EUR (refunds)", "decisions of the last 1d", "pay/charge", "next: deed ops show ")
+	holds(t, s.deed("stats"), "uncertain          5", "money held           12.50 EUR (refunds)", "decisions of the last day\n", "pay/charge", "next: deed ops show ")
+	holds(t, s.deed("stats", "--since", "36h"), "decisions of the last 36 hours\n")
+	holds(t, s.deed("stats", "--since", "168h"), "decisions of the last 7 days\n")
+	holds(t, s.deed("stats", "--since", "90s"), "decisions of the last 1m30s\n")
 	holds(t, s.deed("stats", "--json"), `"uncertain": 5`, `"held": "12.50"`, `"execute": 5`, `"awaiting_approval": 1`)
 	refusedCommand(t, 2, "stats", "--since", "0s", "--config", s.config)
 	holds(t, s.deed("budgets", "list"), "BUDGET", "refunds", "12.50", "87.50", "EUR")

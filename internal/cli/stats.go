@@ -290,7 +290,7 @@ func decisionLines(f figures, now time.Time) []string {
 			}
 		}
 	}
-	title := "decisions of the last " + short(now.Sub(f.Since))
+	title := "decisions of the last " + span(now.Sub(f.Since))
 	if f.Partial {
 		title += " (the window holds more than were read)"
 	}
