@@ -147,12 +147,13 @@ func (p *demoPerson) decision(ctx context.Context, a *app, id deed.OperationID) 
 	}
 	command := "deed ops approve " + string(id) + " --digest " + string(op.Approval.Digest) + " --config " + shellWord(p.config())
 	if !a.json {
-		lines := []string{
-			"", "A refund that needs a person. The agent was answered awaiting_approval, and nothing was sent.",
-			"  look     http://" + p.address + "/op/" + string(id), "  approve  " + command,
-		}
-		if !p.alone {
-			lines = append(lines, "  or there, signed in with "+p.said.token(), "Waiting for you, for "+personPatience.String()+" at most.")
+		lines := []string{"", "A refund that needs a person. The agent was answered awaiting_approval, and nothing was sent."}
+		if p.alone {
+			// The gateway and its console are gone before anybody can follow a link.
+			lines = append(lines, "The demonstration approves it by itself and ends. To decide yourself, in the console or on the command line: deed demo in a terminal, without --yes.")
+		} else {
+			lines = append(lines, "  look     http://"+p.address+"/op/"+string(id), "  approve  "+command,
+				"  or there, signed in with "+p.said.token(), "Waiting for you, for "+personPatience.String()+" at most.")
 		}
 		if err := a.print(lines...); err != nil {
 			return nil, err
