@@ -392,7 +392,7 @@ func rulesOf(view View) []Digest {
 
 func (c *claim) inquiry(view View) inquiry {
 	q := inquiry{
-		now: view.Now, arrived: c.arrivedBy(view.Now), principal: c.principal(), rule: c.rule,
+		now: view.Now, arrived: c.rt.ledgerClock.at(c.arrived, view.Now, c.rt.clock.Now()), principal: c.principal(), rule: c.rule,
 		facts: c.call.Facts, provenance: c.named.provenance, fingerprints: c.fingerprints,
 		current: c.ruled.rules, claimed: c.call.EffectFingerprint, matter: c.matter,
 		joined: c.joined, patient: c.patient(), view: view,
@@ -412,20 +412,6 @@ func (c *claim) inquiry(view View) inquiry {
 		q.continues, q.state, q.inputs = true, digestOf(next.State), digestOf(next.Inputs)
 	}
 	return q
-}
-
-// clocksAgree is how far apart the clocks of a gateway and of its ledger may
-// seem: a view is as old as its transaction.
-const clocksAgree = time.Second
-
-// arrivedBy is when the call came, by the clock of the ledger, which says now.
-// What the call came before is told by that clock.
-func (c *claim) arrivedBy(now time.Time) time.Time {
-	ahead := now.Sub(c.rt.clock.Now())
-	if ahead.Abs() < clocksAgree {
-		return c.arrived
-	}
-	return c.arrived.Add(ahead)
 }
 
 // patience is how long the call may still wait for a live attempt.

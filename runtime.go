@@ -48,11 +48,12 @@ type Runtime struct {
 	strict   bool
 	nfc      func(string) string
 
-	rules   ruleBook
-	secrets secretBox
-	limits  limiter
-	sights  sightings
-	looking looking
+	rules       ruleBook
+	secrets     secretBox
+	limits      limiter
+	sights      sightings
+	ledgerClock ledgerClock
+	looking     looking
 
 	reconciler  Reconciler
 	checkEdited func(context.Context, Tool, []byte) string

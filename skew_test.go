@@ -14,7 +14,9 @@ import (
 // TestWhatACallCameBesideIsToldByTheLedgersClock: a gateway's own clock may be
 // seconds off, and is compared with nothing that another machine has written.
 func TestWhatACallCameBesideIsToldByTheLedgersClock(t *testing.T) {
-	for name, ahead := range map[string]time.Duration{"slow": -10 * time.Second, "fast": 10 * time.Second} {
+	for name, ahead := range map[string]time.Duration{
+		"slow": -10 * time.Second, "a little slow": -300 * time.Millisecond, "the same": 0, "a little fast": 300 * time.Millisecond, "fast": 10 * time.Second,
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(rule *deed.Rule) { rule.Key.Need = deed.NeedOptional })
 			local := storetest.NewClock(noon.Add(ahead))
@@ -34,13 +36,13 @@ func TestWhatACallCameBesideIsToldByTheLedgersClock(t *testing.T) {
 			}
 
 			beside := keyed("12", callID("session-1/toolu_2"))
-			beside.ArrivedAt = local.Now().Add(-4 * time.Second)
+			beside.ArrivedAt = local.Now().Add(-3100 * time.Millisecond)
 			answer, err := rt.Do(context.Background(), beside, b.pay)
 			if err != nil || answer.Reason != deed.ReasonTwinJoined || b.effects.Load() != 1 {
 				t.Errorf("the call beside: %v %v, %d effects, %v", answer.Decision, answer.Reason, b.effects.Load(), err)
 			}
 			after := keyed("12", callID("session-1/toolu_3"))
-			after.ArrivedAt = local.Now().Add(-2 * time.Second)
+			after.ArrivedAt = local.Now().Add(-2900 * time.Millisecond)
 			answer, err = rt.Do(context.Background(), after, b.pay)
 			if err != nil || answer.Decision != deed.Execute || b.effects.Load() != 2 {
 				t.Errorf("the call after: %v %v, %d effects, %v", answer.Decision, answer.Reason, b.effects.Load(), err)

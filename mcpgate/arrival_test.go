@@ -230,3 +230,51 @@ func TestCallsOfOneReadCameTogetherHoweverLateTheyAreSeen(t *testing.T) {
 		t.Errorf("the upstream received %d calls", n)
 	}
 }
+
+func TestACallThatFollowsTheAnswerOfAnEqualOneIsAnother(t *testing.T) {
+	for range 100 {
+		h := build(t, nil, hints(func(r *deed.Rule) { r.Repeat = deed.Limit{} }), nil)
+		u := newHeld()
+		c := serve(t, mcpgate.Stdio{Name: "held", Upstream: u, Principal: tester, Guard: h.gate, Drain: time.Millisecond})
+		c.list("0")
+		for id := 1; id <= 2; id++ {
+			c.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"add","arguments":{"n":1,"idempotency_key":"add:order-1042:%d"}}}`, id, id)
+			select {
+			case <-u.came:
+			case line := <-c.lines:
+				t.Fatalf("call %d was answered without being sent: %s", id, line)
+			}
+			u.answer(doneResult)
+			c.reply(fmt.Sprint(id))
+		}
+		c.close()
+	}
+}
+
+func TestACallThatWasBegunBeforeAnAnswerCameBesideIt(t *testing.T) {
+	for name, padding := range map[string]int{"a short line": 0, "a line of several reads": 200 << 10} {
+		t.Run(name, func(t *testing.T) {
+			clock := storetest.NewClock(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))
+			h := build(t, clock, hints(nil), nil)
+			u := newHeld()
+			c := serve(t, mcpgate.Stdio{Name: "held", Upstream: u, Principal: tester, Guard: h.gate, Drain: time.Millisecond})
+			c.list("0")
+			const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"add","arguments":{"n":1%s,"idempotency_key":"add:order-1042:%d"}}}`
+			first, second := fmt.Sprintf(call, 1, "", 1), fmt.Sprintf(call, 2, strings.Repeat(" ", padding), 2)
+			half := len(second) / 2
+			if _, err := c.in.Write([]byte(first + "\n" + second[:half])); err != nil {
+				t.Fatal(err)
+			}
+			<-u.came
+			clock.Advance(time.Second)
+			u.answer(doneResult)
+			mustContain(t, c.reply("1"), `"decision":"execute"`)
+			clock.Advance(time.Second)
+			c.send("%s", second[half:])
+			mustContain(t, c.reply("2"), `"decision":"replay","reason":"twin_joined"`)
+			if n := u.count("tools/call"); n != 1 {
+				t.Errorf("the upstream received %d calls", n)
+			}
+		})
+	}
+}

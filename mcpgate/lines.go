@@ -34,6 +34,9 @@ func (a *arrivals) Read(p []byte) (int, error) {
 type lineReader struct {
 	r   *bufio.Reader
 	max int
+	// came is asked when the first byte of a line is there; nil if nobody wants to know. began is its answer for the line that next returned.
+	came  *arrivals
+	began time.Time
 }
 
 func newLineReader(r io.Reader, limit int) *lineReader {
@@ -60,6 +63,13 @@ func (l *lineReader) next() ([]byte, error) {
 func (l *lineReader) line() ([]byte, error) {
 	var line []byte
 	tooLong := false
+	if l.came != nil {
+		// Whoever had begun to write a line had not read what was answered after that.
+		if _, err := l.r.Peek(1); err != nil {
+			return nil, err
+		}
+		l.began = l.came.at
+	}
 	for {
 		part, err := l.r.ReadSlice('\n')
 		if !tooLong {

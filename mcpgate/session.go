@@ -28,6 +28,7 @@ type Session struct {
 
 	guard  Guard
 	work   sync.WaitGroup
+	handed handing
 	shared bool // several clients' requests come over it, and their ids mean nothing to each other
 
 	mu     sync.Mutex
@@ -197,9 +198,17 @@ func (s *Session) guarded(ctx context.Context, m Message, h http.Header, out Out
 		_ = out.End(Reply{Message: ErrorMessage(m.ID, codeInternal, m.Method+": the gateway is shutting down; nothing was sent")})
 		return nil
 	}
+	if at.IsZero() {
+		at = s.guard.Now()
+	}
+	noted := func(context.Context) {}
+	if !s.shared { // one client must not wait for another that does not read
+		noted = s.handed.underWay(at)
+	}
 	return func() {
 		defer s.work.Done()
 		grown()
+		noted(ctx)
 		reply, delivered := answer(ctx, &ToolCall{
 			Session: s, Message: m, Header: h, ArrivedAt: at,
 			Progress: func(p Message) { out.Event(Event{Message: p}) }, Stream: func(block []byte) { stream(out, block) },
@@ -214,7 +223,12 @@ func (s *Session) guarded(ctx context.Context, m Message, h http.Header, out Out
 			_ = out.End(Reply{})
 			return
 		}
-		if err := out.End(Reply{Delivery: Answered, Message: reply}); err == nil && delivered != nil {
+		if delivered == nil {
+			_ = out.End(Reply{Delivery: Answered, Message: reply})
+			return
+		}
+		defer s.handed.begin(s.guard.Now())()
+		if err := out.End(Reply{Delivery: Answered, Message: reply}); err == nil {
 			delivered()
 		}
 	}

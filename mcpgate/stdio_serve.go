@@ -42,7 +42,9 @@ func (g Stdio) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	callers, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	came := &arrivals{Reader: in, guard: g.Guard}
-	go g.read(callers, s, came, newLineReader(came, g.MaxMessage), outlet, ended)
+	reader := newLineReader(came, g.MaxMessage)
+	reader.came = came
+	go g.read(callers, s, reader, outlet, ended)
 	var err error
 	select {
 	case err = <-ended:
@@ -65,7 +67,7 @@ func (g Stdio) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // read handles messages until the client's end, which it tells ended. A call that takes time is seen to by the goroutine that has read it,
 // and another one reads on: the call need not wait until a second goroutine runs.
-func (g Stdio) read(ctx context.Context, s *Session, came *arrivals, lines *lineReader, out stdioOutlet, ended chan<- error) {
+func (g Stdio) read(ctx context.Context, s *Session, lines *lineReader, out stdioOutlet, ended chan<- error) {
 	grown()
 	for {
 		line, err := lines.next()
@@ -92,8 +94,8 @@ func (g Stdio) read(ctx context.Context, s *Session, came *arrivals, lines *line
 			_ = out.End(Reply{Message: ErrorMessage(m.ID, code, err.Error()+"; nothing was done")})
 			continue
 		}
-		if rest := s.handle(ctx, m, nil, out, came.at); rest != nil {
-			go g.read(ctx, s, came, lines, out, ended)
+		if rest := s.handle(ctx, m, nil, out, lines.began); rest != nil {
+			go g.read(ctx, s, lines, out, ended)
 			rest()
 			return
 		}

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -24,7 +25,8 @@ type batch struct {
 
 	version int64
 	now     time.Time
-	// taken is what the database's clock is taken to say, where it is not read.
+	// taken is what the database's clock said, or is taken to say where it is not
+	// read.
 	taken time.Time
 	// changing are the jobs with a change, in the order of read.requests.
 	changing []*job
@@ -63,10 +65,7 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milli
 // opening locks and loads.
 func (b *batch) opening() []step {
 	tenant := indexedText(string(b.tenant))
-	steps := []step{
-		{sql: sqlBegin},
-		{sql: sqlSettings, args: []any{milliseconds(b.lockWait()), milliseconds(b.patience)}, read: b.readVersion},
-	}
+	steps := b.settings()
 	var locks []int32
 	for _, j := range b.changing {
 		locks = append(locks, slots(&j.scope)...)
@@ -118,13 +117,22 @@ func (b *batch) recalls() bool {
 	return known
 }
 
-// agreed opens a batch that recalls: what it takes for granted is checked.
-func (b *batch) agreed() []step {
-	steps := []step{
-		{sql: sqlBegin},
-		{sql: sqlSettingsAgreed, args: []any{milliseconds(b.lockWait()), milliseconds(b.patience), newestVersion, b.taken.UnixMicro(), clockAgrees.Microseconds()}},
+// first opens a batch that recalls, in the round trip that also closes it.
+func (b *batch) first() []step {
+	return append(b.settings(), b.appending(indexedText(string(b.tenant)))...)
+}
+
+// agreed checks, when no lock is left to be waited for, what was taken for
+// granted where something is remembered: the version, the time, and that no
+// lease has run out since.
+func (b *batch) agreed() step {
+	until := int64(math.MaxInt64)
+	for _, request := range b.read.requests {
+		if request.recalled && request.view.Operation.LapsesAt().After(b.taken) {
+			until = min(until, request.view.Operation.LapsesAt().UnixMicro())
+		}
 	}
-	return append(steps, b.appending(indexedText(string(b.tenant)))...)
+	return step{sql: sqlAgreed, args: []any{newestVersion, b.taken.UnixMicro(), clockAgrees.Microseconds(), until}}
 }
 
 // forget makes the jobs that rest on what is remembered read the next time.
@@ -134,6 +142,13 @@ func (b *batch) forget() {
 			b.changing[i].reads = true
 			b.memory.forget(b.tenant, request.scope.ID)
 		}
+	}
+}
+
+func (b *batch) settings() []step {
+	return []step{
+		{sql: sqlBegin},
+		{sql: sqlSettings, args: []any{milliseconds(b.lockWait()), milliseconds(b.patience)}, read: b.readVersion},
 	}
 }
 
@@ -199,6 +214,7 @@ func (b *batch) readClock(rows pgx.Rows) error {
 	var us, version, oldest int64
 	err := rows.Scan(&us, &version, &oldest)
 	b.now = fromMicros(us)
+	b.taken = b.now
 	if err == nil && b.memory != nil {
 		b.memory.hear(us)
 	}
@@ -279,6 +295,9 @@ func (b *batch) closing() ([]step, error) {
 	}
 	if len(steps) == 0 && len(b.appended.id) == 0 {
 		return nil, nil
+	}
+	if b.reading() < len(b.read.requests) {
+		steps = append(steps, b.agreed())
 	}
 	return append(steps, step{sql: `commit`, want: "COMMIT"}), nil
 }

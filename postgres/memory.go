@@ -13,8 +13,8 @@ import (
 const (
 	// maxRemembered bounds the operations that are remembered, and
 	// maxRememberedBytes what one of them may carry.
-	maxRemembered      = 4096
-	maxRememberedBytes = 64 << 10
+	maxRemembered      = 2048
+	maxRememberedBytes = 8 << 10
 	// forgetAfter is how long an operation is remembered beyond its lease.
 	forgetAfter = time.Minute
 	// clockKept is how long the database's clock goes on in this process, and
@@ -56,7 +56,7 @@ func (m *memory) keep(tenant deed.Tenant, written []*stored) {
 	for _, at := range written {
 		op := at.Operation
 		name := identity{tenant, op.ID}
-		if op.Status != deed.StatusExecuting || len(op.Receipts) > 0 || len(op.Arguments)+len(op.Result)+len(at.record) > maxRememberedBytes {
+		if op.Status != deed.StatusExecuting || len(op.Receipts) > 0 || at.light || len(op.Arguments)+len(op.Result)+len(at.record) > maxRememberedBytes {
 			delete(m.rows, name)
 			continue
 		}
@@ -68,6 +68,7 @@ func (m *memory) keep(tenant deed.Tenant, written []*stored) {
 		if at.fresh {
 			kept.revision = at.revision
 		}
+		kept.deliveredAt = micros(op.DeliveredAt)
 		kept.arguments, kept.result = bytes.Clone(op.Arguments), bytes.Clone(op.Result)
 		m.rows[name] = kept
 	}

@@ -3,11 +3,13 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/postgres"
@@ -129,7 +131,7 @@ func TestATimeThatIsTakenForTheDatabasesIsChecked(t *testing.T) {
 
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	ledger := open(t, cluster.Schema(t), postgres.Options{})
-	const bundle = 512
+	const bundle = 256
 	for from := int64(0); from < postgres.MaxRemembered+bundle; from += bundle {
 		_, err := ledger.Transact(t.Context(), deed.Scope{Tenant: benchTenant}, func(deed.View) (deed.Change, error) {
 			var change deed.Change
@@ -153,5 +155,90 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	}
 	if n := ledger.Remembered(); n != 1 {
 		t.Errorf("%d operations are remembered after the others have lapsed", n)
+	}
+}
+
+// TestALostLeaseIsNotTakenBack: a renewal that was decided while the lease lived
+// waits for a lock until the lease has run out.
+func TestALostLeaseIsNotTakenBack(t *testing.T) {
+	address := cluster.Schema(t)
+	first, second := open(t, address, postgres.Options{}), open(t, address, postgres.Options{})
+	o := newBenchOperation(1)
+	o.begin.Put[0].LeaseExpiresAt = time.Now().Add(500 * time.Millisecond)
+	if _, err := first.Transact(t.Context(), o.scope, func(deed.View) (deed.Change, error) { return o.begin, nil }); err != nil {
+		t.Fatal(err)
+	}
+	holder, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close(context.Background())
+	tx, err := holder.Begin(t.Context())
+	if err == nil {
+		_, err = tx.Exec(t.Context(), `SELECT 1 FROM deed_operations WHERE id = $1 FOR UPDATE`, string(o.id()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	renewed := make(chan error, 1)
+	go func() {
+		_, err := first.Transact(t.Context(), deed.Scope{Tenant: benchTenant, ID: o.id()}, func(view deed.View) (deed.Change, error) {
+			if view.Operation.EffectiveState(view.Now) != deed.StateExecuting {
+				return deed.Change{}, deed.ErrVersion
+			}
+			next := *view.Operation
+			next.LeaseExpiresAt = view.Now.Add(30 * time.Second)
+			return deed.Change{Put: []*deed.Operation{&next}}, nil
+		})
+		renewed <- err
+	}()
+	state := func() deed.State {
+		view, err := second.Load(t.Context(), deed.Scope{Tenant: benchTenant, ID: o.id()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return view.Operation.EffectiveState(view.Now)
+	}
+	for state() != deed.StateUncertain {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-renewed; !errors.Is(err, deed.ErrVersion) {
+		t.Errorf("renewing a lease that has run out: %v", err)
+	}
+	if got := state(); got != deed.StateUncertain {
+		t.Errorf("an operation that was seen to be uncertain is %s again", got)
+	}
+}
+
+func TestOnlyWhatWasReadWholeIsRemembered(t *testing.T) {
+	first := open(t, cluster.Schema(t), postgres.Options{})
+	o := newBenchOperation(1)
+	waits := *o.begin.Put[0]
+	waits.Status, waits.Attempts, waits.LeaseExpiresAt = deed.StatusAuthorized, nil, time.Time{}
+	if _, err := first.Transact(t.Context(), o.scope, func(deed.View) (deed.Change, error) { return deed.Change{Put: []*deed.Operation{&waits}}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	// Another key finds it as a twin, without its arguments, and begins it.
+	scope := o.scope
+	scope.Keys = []deed.Key{{Family: deed.FamilyOperation, Text: "another-key", Generation: 1, Provenance: deed.ProvenanceModel}}
+	_, err := first.Transact(t.Context(), scope, func(view deed.View) (deed.Change, error) {
+		next := *view.Twins[0]
+		next.Status, next.Attempts, next.LeaseExpiresAt = deed.StatusExecuting, o.begin.Put[0].Attempts, o.begin.Put[0].LeaseExpiresAt
+		next.Version++
+		return deed.Change{Put: []*deed.Operation{&next}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := first.Transact(t.Context(), deed.Scope{Tenant: benchTenant, ID: o.id()}, func(view deed.View) (deed.Change, error) {
+		next := *view.Operation
+		next.Version++
+		return deed.Change{Put: []*deed.Operation{&next}}, nil
+	})
+	if err != nil || string(view.Operation.Arguments) != string(o.begin.Put[0].Arguments) {
+		t.Errorf("its arguments are %q, %v", view.Operation.Arguments, err)
 	}
 }

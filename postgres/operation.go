@@ -16,6 +16,8 @@ type stored struct {
 	payload bool
 	// fresh: the ledger does not have the operation yet.
 	fresh bool
+	// light: it was read without its arguments and its result.
+	light bool
 
 	// What the transaction writes.
 	dirty                   bool
@@ -35,10 +37,15 @@ type row struct {
 }
 
 func (r *row) light() []any {
+	r.stored.light = true
 	return []any{&r.revision, &r.deliveredAt, &r.payload, &r.record, &r.receipts}
 }
 
-func (r *row) whole() []any { return append(r.light(), &r.arguments, &r.result) }
+func (r *row) whole() []any {
+	columns := append(r.light(), &r.arguments, &r.result)
+	r.stored.light = false
+	return columns
+}
 
 // scan reads a row of lightColumns or wholeColumns that come after others.
 func (r *row) scan(rows pgx.Rows, before []any, columns []any) (*stored, error) {

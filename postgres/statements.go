@@ -21,18 +21,17 @@ const (
 	// connection to others in between. A commit is made to wait for the disk
 	// whatever the default is; one that stops in the middle ends by itself; and
 	// plans are those for large tables also while statistics say otherwise.
-	sqlSettings = `SELECT version, ` + settings
-
-	settings = `set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true),
+	sqlSettings = `SELECT version, set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true),
 		set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true),
 		set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
 		set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
 		FROM deed_ledger`
 
-	// sqlSettingsAgreed is sqlSettings for a transaction that rests on what is
-	// remembered: it fails, by a division by zero, when the ledger's version or
-	// its clock are not what they are taken for.
-	sqlSettingsAgreed = `SELECT 1 / (CASE WHEN version = $3::bigint AND abs(` + now + ` - $4::bigint) <= $5::bigint THEN 1 ELSE 0 END), ` + settings
+	// sqlAgreed comes before the COMMIT of a transaction that rests on what is
+	// remembered, when no lock is left to be waited for: it fails, by a division
+	// by zero, when the ledger's version or its clock are not what they are
+	// taken for, or a lease has run out since.
+	sqlAgreed = `SELECT 1 / (CASE WHEN (SELECT version FROM deed_ledger) = $1::bigint AND abs(` + now + ` - $2::bigint) <= $3::bigint AND ` + now + ` < $4::bigint THEN 1 ELSE 0 END)`
 
 	// sqlLockSlots locks rows that exist and makes those that do not, in order.
 	sqlLockSlots = `INSERT INTO deed_locks (tenant, slot) SELECT $1, slot FROM unnest($2::int[]) slot ORDER BY slot

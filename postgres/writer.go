@@ -223,7 +223,7 @@ func (w *writer) attempt(jobs []*job) (deferred []*job, err error) {
 		return b.deferred, w.undo(nil)
 	}
 	if recalls {
-		steps = append(b.agreed(), steps...)
+		steps = append(b.first(), steps...)
 	}
 	w.link.warned.Store(false)
 	err = w.link.run(steps)

@@ -1,0 +1,44 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"sync"
+	"time"
+)
+
+// skewKept is how long a difference of clocks is held for the one there is.
+const skewKept = 10 * time.Second
+
+// ledgerClock tells by the ledger's clock when something happened in this
+// process, whose own clock may be another. A view's time was read before the
+// view came, so what one shows of the difference is too little by as long as it
+// took: the largest of late is the nearest.
+type ledgerClock struct {
+	mu sync.Mutex
+	// latest is the largest difference seen since, before the largest of the
+	// interval ahead of it.
+	since          time.Time
+	latest, before time.Duration
+}
+
+// at is when something happened that this process's clock had at then; the
+// view's time and this process's are now.
+func (k *ledgerClock) at(then, view, now time.Time) time.Time {
+	return now.Add(k.ahead(view, now)).Add(-now.Sub(then))
+}
+
+func (k *ledgerClock) ahead(view, now time.Time) time.Duration {
+	seen := view.Sub(now)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch age := now.Sub(k.since); {
+	case k.since.IsZero() || age > 2*skewKept || age < 0:
+		k.since, k.latest, k.before = now, seen, seen
+	case age > skewKept:
+		k.since, k.before, k.latest = now, k.latest, seen
+	default:
+		k.latest = max(k.latest, seen)
+	}
+	return max(k.latest, k.before)
+}
