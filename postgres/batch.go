@@ -4,7 +4,6 @@ package postgres
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -21,13 +20,9 @@ type batch struct {
 	writer   int64
 	jobs     []*job
 	patience time.Duration
-	memory   *memory
 
 	version int64
 	now     time.Time
-	// taken is what the database's clock said, or is taken to say where it is not
-	// read.
-	taken time.Time
 	// changing are the jobs with a change, in the order of read.requests.
 	changing []*job
 	read     reading
@@ -38,9 +33,8 @@ type batch struct {
 	deferred []*job
 }
 
-// newBatch makes a batch of jobs; memory is nil where everything is to be read.
-func newBatch(jobs []*job, writer int64, patience time.Duration, memory *memory) *batch {
-	b := &batch{tenant: jobs[0].tenant, writer: writer, jobs: jobs, patience: patience, memory: memory, writing: newWriting(), found: map[*job]bool{}}
+func newBatch(jobs []*job, writer int64, patience time.Duration) *batch {
+	b := &batch{tenant: jobs[0].tenant, writer: writer, jobs: jobs, patience: patience, writing: newWriting(), found: map[*job]bool{}}
 	b.read.tenant = b.tenant
 	place := 0
 	for _, j := range jobs {
@@ -50,11 +44,7 @@ func newBatch(jobs []*job, writer int64, patience time.Duration, memory *memory)
 		}
 		if j.change != nil {
 			b.changing = append(b.changing, j)
-			request := newRequest(j.scope)
-			if memory != nil && j.mayRecall() {
-				request.recall(memory)
-			}
-			b.read.requests = append(b.read.requests, request)
+			b.read.requests = append(b.read.requests, newRequest(j.scope))
 		}
 	}
 	return b
@@ -65,7 +55,10 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milli
 // opening locks and loads.
 func (b *batch) opening() []step {
 	tenant := indexedText(string(b.tenant))
-	steps := b.settings()
+	steps := []step{
+		{sql: sqlBegin},
+		{sql: sqlSettings, args: []any{milliseconds(b.lockWait()), milliseconds(b.patience)}, read: b.readVersion},
+	}
 	var locks []int32
 	for _, j := range b.changing {
 		locks = append(locks, slots(&j.scope)...)
@@ -74,7 +67,10 @@ func (b *batch) opening() []step {
 		slices.Sort(locks)
 		steps = append(steps, step{sql: sqlLockSlots, args: []any{tenant, slices.Compact(locks)}})
 	}
-	steps = append(steps, b.appending(tenant)...)
+	if len(b.appended.deliveredID) > 0 || len(b.changing) > 1 {
+		steps = append(steps, b.lockOperations(tenant))
+	}
+	steps = append(steps, b.appended.steps(tenant, b.writer)...)
 	steps = append(steps, b.read.steps(true)...)
 	if lost := b.lostEvents(tenant); len(lost.args) > 0 {
 		steps = append(steps, lost)
@@ -83,73 +79,6 @@ func (b *batch) opening() []step {
 		steps = append(steps, step{sql: sqlClock, read: b.readClock})
 	}
 	return steps
-}
-
-// appending locks in order what the batch is going to touch, where that is more
-// than one operation, and appends the events.
-func (b *batch) appending(tenant string) []step {
-	var steps []step
-	if len(b.appended.deliveredID) > 0 || b.reading() > 1 {
-		steps = append(steps, b.lockOperations(tenant))
-	}
-	return append(steps, b.appended.steps(tenant, b.writer)...)
-}
-
-// reading is the number of requests that are read.
-func (b *batch) reading() int {
-	n := 0
-	for _, request := range b.read.requests {
-		if !request.recalled {
-			n++
-		}
-	}
-	return n
-}
-
-// recalls reports whether everything that the batch rests on is remembered, and
-// by which time it is then decided: what it writes goes with the opening.
-func (b *batch) recalls() bool {
-	if len(b.changing) == 0 || b.reading() > 0 {
-		return false
-	}
-	now, known := b.memory.now()
-	b.now, b.taken = now, now
-	return known
-}
-
-// first opens a batch that recalls, in the round trip that also closes it.
-func (b *batch) first() []step {
-	return append(b.settings(), b.appending(indexedText(string(b.tenant)))...)
-}
-
-// agreed checks, when no lock is left to be waited for, what was taken for
-// granted where something is remembered: the version, the time, and that no
-// lease has run out since.
-func (b *batch) agreed() step {
-	until := int64(math.MaxInt64)
-	for _, request := range b.read.requests {
-		if request.recalled && request.view.Operation.LapsesAt().After(b.taken) {
-			until = min(until, request.view.Operation.LapsesAt().UnixMicro())
-		}
-	}
-	return step{sql: sqlAgreed, args: []any{newestVersion, b.taken.UnixMicro(), clockAgrees.Microseconds(), until}}
-}
-
-// forget makes the jobs that rest on what is remembered read the next time.
-func (b *batch) forget() {
-	for i, request := range b.read.requests {
-		if request.recalled {
-			b.changing[i].reads = true
-			b.memory.forget(b.tenant, request.scope.ID)
-		}
-	}
-}
-
-func (b *batch) settings() []step {
-	return []step{
-		{sql: sqlBegin},
-		{sql: sqlSettings, args: []any{milliseconds(b.lockWait()), milliseconds(b.patience)}, read: b.readVersion},
-	}
 }
 
 // lockWait is how long the transaction waits for others. Several jobs do not
@@ -165,9 +94,6 @@ func (b *batch) lockOperations(tenant string) step {
 	ids := slices.Clone(b.appended.deliveredID)
 	var keys keyArrays
 	for n, request := range b.read.requests {
-		if request.recalled {
-			continue
-		}
 		if request.scope.ID != "" {
 			ids = append(ids, indexedText(string(request.scope.ID)))
 			continue
@@ -214,10 +140,6 @@ func (b *batch) readClock(rows pgx.Rows) error {
 	var us, version, oldest int64
 	err := rows.Scan(&us, &version, &oldest)
 	b.now = fromMicros(us)
-	b.taken = b.now
-	if err == nil && b.memory != nil {
-		b.memory.hear(us)
-	}
 	return err
 }
 
@@ -243,12 +165,6 @@ func (b *batch) decide() {
 			named[op.ID] = true
 		}
 		wanted, err := j.decide(q.view)
-		if q.recalled && (err != nil || len(wanted.Put) == 0) {
-			// Nothing would be written on condition that what is remembered is so.
-			j.reads = true
-			b.deferred = append(b.deferred, j)
-			continue
-		}
 		if err != nil {
 			j.err = err
 			continue
@@ -295,9 +211,6 @@ func (b *batch) closing() ([]step, error) {
 	}
 	if len(steps) == 0 && len(b.appended.id) == 0 {
 		return nil, nil
-	}
-	if b.reading() < len(b.read.requests) {
-		steps = append(steps, b.agreed())
 	}
 	return append(steps, step{sql: `commit`, want: "COMMIT"}), nil
 }

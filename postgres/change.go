@@ -5,7 +5,6 @@ package postgres
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/deed-run/deed"
 )
@@ -148,11 +147,6 @@ func keyTaken(id deed.OperationID) error {
 // steps write everything.
 func (w *writing) steps(tenant string, writer int64, place int) ([]step, error) {
 	var inserts, updates columns
-	// What is remembered is locked by the update itself: in the order of ids, as
-	// sqlLockOperations does.
-	slices.SortFunc(w.order, func(a, b *stored) int {
-		return strings.Compare(indexedText(string(a.ID)), indexedText(string(b.ID)))
-	})
 	for _, at := range w.order {
 		into := &updates
 		if at.fresh {

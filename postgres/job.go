@@ -25,9 +25,6 @@ type job struct {
 	taken atomic.Int32
 	done  chan struct{}
 
-	// reads: it is decided on what the ledger has, never on what is remembered.
-	reads bool
-
 	// What came of it.
 	view     deed.View
 	err      error

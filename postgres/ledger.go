@@ -80,7 +80,7 @@ func Open(ctx context.Context, address string, options Options) (*Ledger, error)
 	l.aside = &aside{config: pool.ConnConfig, patience: options.Patience}
 	l.writers = &writers{
 		queue: newQueue(options.MaxBatch), config: pool.ConnConfig, patience: options.Patience, clock: options.Clock,
-		memory: newMemory(), tell: l.watches.moved,
+		tell: l.watches.moved,
 	}
 	l.writers.start(options.Writers)
 	return l, nil

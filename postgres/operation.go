@@ -16,36 +16,27 @@ type stored struct {
 	payload bool
 	// fresh: the ledger does not have the operation yet.
 	fresh bool
-	// light: it was read without its arguments and its result.
-	light bool
 
 	// What the transaction writes.
 	dirty                   bool
 	newArguments, newResult bool
 	// known is the number of receipts that the ledger has.
 	known int
-	// record is the operation as it is written.
-	record string
 }
 
 // row collects the columns of an operation.
 type row struct {
 	stored
 	deliveredAt       *int64
-	receipts          string
+	record, receipts  string
 	arguments, result []byte
 }
 
 func (r *row) light() []any {
-	r.stored.light = true
 	return []any{&r.revision, &r.deliveredAt, &r.payload, &r.record, &r.receipts}
 }
 
-func (r *row) whole() []any {
-	columns := append(r.light(), &r.arguments, &r.result)
-	r.stored.light = false
-	return columns
-}
+func (r *row) whole() []any { return append(r.light(), &r.arguments, &r.result) }
 
 // scan reads a row of lightColumns or wholeColumns that come after others.
 func (r *row) scan(rows pgx.Rows, before []any, columns []any) (*stored, error) {
@@ -91,7 +82,6 @@ func (c *columns) add(at *stored) error {
 	if err != nil {
 		return err
 	}
-	at.record = record
 	receipts, err := encodeReceipts(op.Receipts[at.known:])
 	if err != nil {
 		return err

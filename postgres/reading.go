@@ -22,8 +22,6 @@ type request struct {
 	named   []named
 	refused []refusal
 	sums    []ranked
-	// recalled: the operation is remembered, and not read.
-	recalled bool
 }
 
 // named is one generation of one key, or what an id named.
@@ -88,7 +86,6 @@ func (r *reading) steps(lock bool) []step {
 	var keys keyArrays
 	for n, request := range r.requests {
 		switch scope := &request.scope; {
-		case request.recalled:
 		case scope.ID != "":
 			ids.add(n, scope)
 			if scope.Lineage {

@@ -27,12 +27,6 @@ const (
 		set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
 		FROM deed_ledger`
 
-	// sqlAgreed comes before the COMMIT of a transaction that rests on what is
-	// remembered, when no lock is left to be waited for: it fails, by a division
-	// by zero, when the ledger's version or its clock are not what they are
-	// taken for, or a lease has run out since.
-	sqlAgreed = `SELECT 1 / (CASE WHEN (SELECT version FROM deed_ledger) = $1::bigint AND abs(` + now + ` - $2::bigint) <= $3::bigint AND ` + now + ` < $4::bigint THEN 1 ELSE 0 END)`
-
 	// sqlLockSlots locks rows that exist and makes those that do not, in order.
 	sqlLockSlots = `INSERT INTO deed_locks (tenant, slot) SELECT $1, slot FROM unnest($2::int[]) slot ORDER BY slot
 		ON CONFLICT (tenant, slot) DO UPDATE SET slot = excluded.slot WHERE false`

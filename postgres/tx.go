@@ -81,7 +81,7 @@ func (t *insideTx) attempt(ctx context.Context, j *job) error {
 }
 
 func (t *insideTx) write(ctx context.Context, tx pgx.Tx, j *job) error {
-	b := newBatch([]*job{j}, randomNumber(), t.ledger.options.Patience, nil)
+	b := newBatch([]*job{j}, randomNumber(), t.ledger.options.Patience)
 	if clock := t.ledger.options.Clock; clock != nil {
 		at := ledgerTime(clock.Now())
 		b.read.at = &at

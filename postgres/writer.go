@@ -20,7 +20,6 @@ type writers struct {
 	config   *pgx.ConnConfig
 	patience time.Duration
 	clock    deed.Clock
-	memory   *memory
 	tell     func(deed.Tenant, []*deed.Operation)
 	running  sync.WaitGroup
 
@@ -196,17 +195,16 @@ func (w *writer) attempt(jobs []*job) (deferred []*job, err error) {
 			return nil, err
 		}
 	}
-	b := newBatch(jobs, w.number, w.patience, w.memory)
-	defer func() {
-		if err != nil {
-			b.forget()
-		}
-	}()
-	recalls := b.recalls()
-	if !recalls {
-		if err := w.open(b); err != nil {
-			return nil, w.undo(err)
-		}
+	b := newBatch(jobs, w.number, w.patience)
+	if w.clock != nil {
+		at := ledgerTime(w.clock.Now())
+		b.read.at = &at
+	}
+	if err := w.link.run(b.opening()); err != nil {
+		return nil, w.undo(err)
+	}
+	if b.version != newestVersion {
+		return nil, w.undo(versionError(b.version))
 	}
 	if w.clock != nil {
 		b.now = ledgerTime(w.clock.Now())
@@ -222,13 +220,9 @@ func (w *writer) attempt(jobs []*job) (deferred []*job, err error) {
 	if len(steps) == 0 {
 		return b.deferred, w.undo(nil)
 	}
-	if recalls {
-		steps = append(b.first(), steps...)
-	}
 	w.link.warned.Store(false)
 	err = w.link.run(steps)
 	if err == nil && !w.link.warned.Load() {
-		w.memory.keep(b.tenant, b.writing.order)
 		return b.deferred, nil
 	}
 	if err == nil {
@@ -244,21 +238,6 @@ func (w *writer) attempt(jobs []*job) (deferred []*job, err error) {
 	}
 	w.discard()
 	return nil, &lostError{err}
-}
-
-// open opens the transaction of a batch that reads.
-func (w *writer) open(b *batch) error {
-	if w.clock != nil {
-		at := ledgerTime(w.clock.Now())
-		b.read.at = &at
-	}
-	if err := w.link.run(b.opening()); err != nil {
-		return err
-	}
-	if b.version != newestVersion {
-		return versionError(b.version)
-	}
-	return nil
 }
 
 // blocked reports whether a transaction gave up waiting for the locks of
