@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/deed-run/deed"
@@ -32,4 +33,29 @@ func TestAProposalIsShownWithOthersAboutTheSame(t *testing.T) {
 	s.ids["again"] = again.Operation.ID
 	holds(t, s.show("again"), "others about the same", string(s.ids["wire"]), "awaiting_approval (pending)")
 	holds(t, s.show("wire", "--json"), `"alike": [`, `"operation_id": "`+string(s.ids["again"])+`"`)
+}
+
+func TestAnotherTenantsCallIsNotShownBesideAProposal(t *testing.T) {
+	s := seed(t)
+	ledger, err := sqlite.Open(t.Context(), s.ledger, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire := deed.DefaultRule("pay/wire")
+	wire.Approval = &deed.ApprovalRule{Quorum: 2}
+	rt, err := deed.New(deed.Options{Store: ledger, Policy: deed.FixedPolicy{"pay/wire": wire}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, _, err := rt.Claim(t.Context(), deed.Call{
+		Principal: deed.Principal{Tenant: "elsewhere", Actor: "support", Rights: []deed.Right{deed.RightCall}},
+		Tool:      "pay/wire", Key: deed.OperationKey("wire:the-same:again"), Arguments: []byte(`{"about":"wire","amount":12.5}`),
+	})
+	if err := errors.Join(err, rt.Close(t.Context()), ledger.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.ids["theirs"] = theirs.Operation.ID
+	if shown := s.show("wire"); strings.Contains(shown, "others about the same") || strings.Contains(shown, string(s.ids["theirs"])) {
+		t.Errorf("another tenant's call is told of:\n%s", shown)
+	}
 }

@@ -96,8 +96,9 @@ func (d *ledgerDesk) Waiting(ctx context.Context, query deed.Query) (deed.Page, 
 	return d.merged(ctx, query, d.core.Runtime.Waiting)
 }
 
-// merged joins the newest operations of all tenants that the command covers: ids
-// are in the order of time, so one id parts the pages of each.
+// merged joins the newest operations of all tenants that the command covers, or of
+// the one that the query names: ids are in the order of time, so one id parts the
+// pages of each.
 func (d *ledgerDesk) merged(ctx context.Context, query deed.Query, list func(context.Context, deed.Principal, deed.Query) (deed.Page, error)) (deed.Page, error) {
 	all, err := everyone(ctx, d.at, d.core, d.who)
 	if err != nil {
@@ -106,6 +107,9 @@ func (d *ledgerDesk) merged(ctx context.Context, query deed.Query, list func(con
 	var merged deed.Page
 	more := false
 	for _, who := range all {
+		if query.Tenant != "" && who.Tenant != query.Tenant {
+			continue
+		}
 		page, err := list(ctx, who, query)
 		if err != nil {
 			return deed.Page{}, err

@@ -9,9 +9,6 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// alikeFor is how many operations about a matter are looked through.
-const alikeFor = 50
-
 // alike is another operation about the matter of a proposal, or with its effect
 // where the tool names no matter.
 type alike struct {
@@ -21,28 +18,14 @@ type alike struct {
 	operation *deed.Operation
 }
 
-// alikes finds what else did, may have done or may yet do something about the
-// matter of a proposal: whoever decides about a second refund has to know of the
-// first.
 func alikes(ctx context.Context, d desk, op *deed.Operation, now time.Time) ([]alike, error) {
-	query := deed.Query{Tool: op.Tool, Matter: op.Matter, Limit: alikeFor}
-	if op.Matter == "" {
-		query.Fingerprint = op.Fingerprint
-	}
-	page, err := d.List(ctx, query)
+	others, err := deed.Alike(ctx, d.List, op)
 	if err != nil {
 		return nil, err
 	}
-	var list []alike
-	for _, other := range page.Operations {
-		status := other.EffectiveStatus(now)
-		switch status {
-		case deed.StatusDenied, deed.StatusFailed, deed.StatusCancelled, deed.StatusExpired:
-			continue
-		}
-		if other.ID != op.ID {
-			list = append(list, alike{other.ID, status, other.CreatedAt, other})
-		}
+	list := make([]alike, 0, len(others))
+	for _, other := range others {
+		list = append(list, alike{other.ID, other.EffectiveStatus(now), other.CreatedAt, other})
 	}
 	return list, nil
 }

@@ -3,6 +3,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -190,31 +191,18 @@ func (v *visit) panel(op *deed.Operation) (*approvalPanel, error) {
 	return p, nil
 }
 
-const (
-	// alikeFor is how many operations about the same matter are looked through,
-	// and shownAlike how many are shown.
-	alikeFor   = 50
-	shownAlike = 5
-)
+// shownAlike is how many operations about the same matter a page shows.
+const shownAlike = 5
 
 // alike finds what else there is about the matter, the newest first.
 func (v *visit) alike(op *deed.Operation, p *approvalPanel) error {
-	query := deed.Query{Tool: op.Tool, Matter: op.Matter, Limit: alikeFor}
-	if op.Matter == "" {
-		query.Fingerprint = op.Fingerprint
-	}
-	page, err := v.console.Runtime.List(v.Context(), v.who, query)
+	others, err := deed.Alike(v.Context(), func(ctx context.Context, query deed.Query) (deed.Page, error) {
+		return v.console.Runtime.List(ctx, v.who, query)
+	}, op)
 	if err != nil {
 		return err
 	}
-	for _, other := range page.Operations {
-		switch other.EffectiveStatus(v.now) {
-		case deed.StatusDenied, deed.StatusFailed, deed.StatusCancelled, deed.StatusExpired:
-			continue
-		}
-		if other.ID == op.ID || len(p.Alike) == shownAlike {
-			continue
-		}
+	for _, other := range others[:min(len(others), shownAlike)] {
 		line := rowOf(other, v.now)
 		if line.At.After(op.ProposedAt) {
 			p.Since++
