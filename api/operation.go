@@ -15,28 +15,32 @@ type Operation struct {
 	Tenant      deed.Tenant      `json:"tenant"`
 	Actor       deed.Actor       `json:"actor"`
 	// Key is left out where it is confidential or nobody gave one.
-	Key               string            `json:"idempotency_key,omitempty"`
-	Family            deed.Family       `json:"family"`
-	Provenance        deed.Provenance   `json:"provenance"`
-	Tool              deed.Tool         `json:"tool"`
-	Effect            deed.EffectClass  `json:"effect"`
-	EffectFingerprint deed.Fingerprint  `json:"effect_fingerprint"`
-	Matter            json.RawMessage   `json:"matter,omitempty"`
-	UpstreamIdentity  string            `json:"upstream_identity,omitempty"`
-	PolicyRevision    string            `json:"policy_revision,omitempty"`
-	PayloadDigest     deed.Digest       `json:"payload_digest"`
-	Meta              map[string]string `json:"meta,omitempty"`
+	Key               string           `json:"idempotency_key,omitempty"`
+	Family            deed.Family      `json:"family"`
+	Provenance        deed.Provenance  `json:"provenance"`
+	Tool              deed.Tool        `json:"tool"`
+	Effect            deed.EffectClass `json:"effect"`
+	EffectFingerprint deed.Fingerprint `json:"effect_fingerprint"`
+	Matter            json.RawMessage  `json:"matter,omitempty"`
+	// UpstreamIdentity is where it goes, for those with the right to read,
+	// approve or resolve.
+	UpstreamIdentity string            `json:"upstream_identity,omitempty"`
+	PolicyRevision   string            `json:"policy_revision,omitempty"`
+	PayloadDigest    deed.Digest       `json:"payload_digest"`
+	Meta             map[string]string `json:"meta,omitempty"`
 	// Arguments is the frozen snapshot. Listings leave it out.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
 	// Status is the effective one: an attempt whose lease has run out is
 	// uncertain, before anyone has written it.
-	Status         deed.Status `json:"status"`
-	Reason         deed.Reason `json:"reason,omitempty"`
-	Retryable      bool        `json:"retryable,omitempty"`
-	Message        string      `json:"message,omitempty"`
-	DecidedBy      string      `json:"decided_by,omitempty"`
-	NoMoreAttempts bool        `json:"no_more_attempts,omitempty"`
+	Status    deed.Status `json:"status"`
+	Reason    deed.Reason `json:"reason,omitempty"`
+	Retryable bool        `json:"retryable,omitempty"`
+	// Message is what was said of a failure, a doubt or a decision. Addresses
+	// behind the gateway are left out of it for callers that only call.
+	Message        string `json:"message,omitempty"`
+	DecidedBy      string `json:"decided_by,omitempty"`
+	NoMoreAttempts bool   `json:"no_more_attempts,omitempty"`
 	// Diverged: two proofs name two different remote objects.
 	Diverged bool `json:"diverged,omitempty"`
 	// Contradicted: evidence speaks against what a person said.

@@ -117,7 +117,8 @@ func (a *attempt) settle(ctx context.Context, r reply, out deed.Outcome) {
 	answer, err := a.side.runtime.Settle(ctx, a.grant, out)
 	if err != nil {
 		answer = a.grant.Answer()
-		answer.Decision, answer.Reason, answer.Effective, answer.Text = deed.Uncertain, deed.ReasonOutcomeUnknown, deed.StatusUncertain, "the outcome could not be recorded: "+err.Error()
+		a.side.log(fmt.Sprintf("%s: %s: %v", a.route.tool(), notRecorded, err))
+		answer.Decision, answer.Reason, answer.Effective, answer.Text = deed.Uncertain, deed.ReasonOutcomeUnknown, deed.StatusUncertain, notRecorded
 	}
 	select {
 	case a.ended <- ended{answer, r}:

@@ -18,13 +18,19 @@ func definite(r *Route, status int) bool {
 	return status >= 400 && (outcome.HTTP(status, nil).Kind == deed.OutcomeRefused || slices.Contains(r.Refused, status) || slices.Contains(r.Busy, status))
 }
 
-// lostText is the gate's own words, which callers may read, then a colon and the
-// transport's, which name the upstream's address and are for operators.
-func lostText(r reply) string {
+// What the gate says of an exchange that failed.
+const (
+	notHanded = "it could not be handed to the upstream"
+	noWhole   = "there was no whole answer"
+)
+
+// lost is what became of a request without a whole answer. The transport's own words
+// name the upstream's address.
+func lost(r reply) error {
 	if r.unsent {
-		return "it could not be handed to the upstream: " + r.err.Error()
+		return &deed.Veiled{Told: notHanded, Err: r.err}
 	}
-	return "there was no whole answer: " + r.err.Error()
+	return &deed.Veiled{Told: noWhole, Err: r.err}
 }
 
 // classify reads a reply: by the route's own lists, then by the tables of package
@@ -32,9 +38,9 @@ func lostText(r reply) string {
 func (a *attempt) classify(r reply) deed.Outcome {
 	switch {
 	case r.err != nil:
-		return outcome.Lost(r.unsent, lostText(r))
+		return outcome.Lost(r.unsent, lost(r).Error())
 	case !r.whole:
-		return outcome.Lost(false, "there was no whole answer")
+		return outcome.Lost(false, noWhole)
 	}
 	out := outcome.HTTP(r.status, r.raw)
 	switch {

@@ -70,7 +70,7 @@ func TestAnObservedRequestThatFailsIsLogged(t *testing.T) {
 	if strings.Contains(g.body, host) {
 		t.Errorf("the answer names %s: %s", host, g.body)
 	}
-	if text := log.text(); !strings.HasPrefix(text, "pay/POST /tools/pay.charge: it could not be handed to the upstream: ") || !strings.Contains(text, host) {
+	if text := log.text(); !strings.HasPrefix(text, "pay/POST /tools/pay.charge: it could not be handed to the upstream; behind the gateway: ") || !strings.Contains(text, host) {
 		t.Errorf("the log is %q", text)
 	}
 }

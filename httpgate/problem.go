@@ -121,21 +121,24 @@ func (s *side) refusal(route *Route, a deed.Answer) refused {
 }
 
 // told is what a caller may read of an answer's text. What a rule, a person or the
-// upstream's answer said is for callers. Of an exchange that failed they read the
-// part before the colon: what follows names addresses behind this gateway (RFC 9457
-// section 5), and is in the operation's record.
+// upstream's answer said is for callers; of an exchange that failed, what is not
+// veiled.
 func told(a deed.Answer) string {
-	broken := func(r deed.Reason) bool { return r == deed.ReasonNotSent || r == deed.ReasonOutcomeUnknown }
-	switch {
-	case a.Reason == deed.ReasonStoreUnavailable:
+	if a.Reason == deed.ReasonStoreUnavailable {
 		return ""
-	case broken(a.Reason), a.Decision == deed.Uncertain, a.Operation != nil && broken(a.Operation.Reason),
-		a.Operation == nil && a.Decision == deed.Execute: // observed
-		own, _, _ := strings.Cut(a.Text, ": ")
-		return own
 	}
-	return a.Text
+	// The first two are in records of version 0.1.0; the third is the Runtime's, with
+	// what the ledger said.
+	for _, own := range []string{notHanded, noWhole, notRecorded} {
+		if strings.HasPrefix(a.Text, own+": ") {
+			return own
+		}
+	}
+	return deed.Told(a.Text)
 }
+
+// notRecorded is told when the ledger failed after the request was sent.
+const notRecorded = "the outcome could not be recorded yet"
 
 // extend adds what the ledger knows: the members of RFC 9457 section 3.2.
 func extend(doc map[string]any, a deed.Answer) {

@@ -140,7 +140,7 @@ func (l *httpLink) renew(ctx context.Context, next Message) error {
 	x := &Exchange{Message: RequestMessage(l.ownID(), "initialize", initialize.Params), Header: header, Event: func(Event) {}}
 	r := l.post(ctx, x)
 	if r.Delivery != Answered || r.Message.Result == nil {
-		return fmt.Errorf("renew the session with %s: %w; nothing of the request was sent", l.remote.URL, errOf(r))
+		return before("the session could not be renewed", errOf(r))
 	}
 	version, _ := rawjson.Text(r.Message.Result, "protocolVersion")
 	l.mu.Lock()
@@ -188,7 +188,7 @@ func (l *httpLink) Ready(ctx context.Context) error {
 		r = ping()
 	}
 	if r.Delivery != Answered || r.Message.Raw == nil {
-		return fmt.Errorf("ping %s: %w; nothing of the request was sent", l.remote.URL, errOf(r))
+		return before("it does not answer a ping", errOf(r))
 	}
 	return nil
 }

@@ -104,7 +104,10 @@ func (l *httpLink) post(ctx context.Context, x *Exchange) Reply {
 		if unsent(err, b) {
 			delivery = Unsent
 		}
-		return Reply{Delivery: delivery, Err: fmt.Errorf("POST %s: %w", l.remote.URL, err)}
+		if m := x.Message.Method; m != "tools/call" && !errors.Is(err, context.Canceled) { // of a call, the record tells
+			l.remote.Log(fmt.Sprintf("upstream %s: %s: no answer: %v", l.remote.URL, m, err))
+		}
+		return Reply{Delivery: delivery, Err: l.remote.veil(err)}
 	}
 	defer resp.Body.Close()
 	l.note(x.Message, resp)
@@ -147,7 +150,7 @@ func (l *httpLink) answer(ctx context.Context, x *Exchange, resp *http.Response)
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	if err != nil {
-		r.Delivery, r.Err = Sent, fmt.Errorf("%w: %w", ErrCut, err)
+		r.Delivery, r.Err = Sent, fmt.Errorf("%w: %w", ErrCut, l.remote.veil(err))
 		return r
 	}
 	m, err := ParseMessage(raw)
@@ -159,10 +162,10 @@ func (l *httpLink) answer(ctx context.Context, x *Exchange, resp *http.Response)
 		r.Delivery, r.Message = Answered, m
 	case resp.StatusCode >= 300:
 		r.Delivery, r.Body = Answered, raw
-		r.Err = fmt.Errorf("POST %s: HTTP %s", l.remote.URL, strings.TrimSpace(resp.Status))
+		r.Err = fmt.Errorf("HTTP %s", strings.TrimSpace(resp.Status))
 	default:
 		r.Delivery, r.Body = Sent, raw[:min(len(raw), maxRefusal)]
-		r.Err = fmt.Errorf("POST %s: HTTP %s without a whole JSON-RPC reply to the request", l.remote.URL, resp.Status)
+		r.Err = fmt.Errorf("HTTP %s without a whole JSON-RPC reply to the request", strings.TrimSpace(resp.Status))
 	}
 	if r.Status == http.StatusNotFound && l.isLost() {
 		r.Err = fmt.Errorf("%w: HTTP 404", ErrSessionLost)

@@ -41,7 +41,7 @@ const maxResumes = 20
 // cut handles a stream that ended before its reply. In the session eras a stream with event ids can be taken up again by a GET with
 // Last-Event-ID, which reads and repeats nothing; a client that reads the stream itself does that itself.
 func (l *httpLink) cut(ctx context.Context, x *Exchange, status int, at position, cause error) Reply {
-	r := Reply{Delivery: Sent, Status: status, Err: fmt.Errorf("%w: %w", ErrCut, cause)}
+	r := Reply{Delivery: Sent, Status: status, Err: fmt.Errorf("%w: %w", ErrCut, l.remote.veil(cause))}
 	resumable := at.id != "" && modernVersion(x.Message, x.Header) == ""
 	if !resumable {
 		return r
@@ -107,7 +107,7 @@ func (l *httpLink) read(ctx context.Context, h http.Header, lastID string, head 
 	}
 	resp, err := l.remote.Transport.RoundTrip(req)
 	if err != nil {
-		return fmt.Errorf("GET %s: %w", l.remote.URL, err)
+		return l.remote.veil(err)
 	}
 	defer resp.Body.Close()
 	if head != nil {
@@ -115,7 +115,7 @@ func (l *httpLink) read(ctx context.Context, h http.Header, lastID string, head 
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
-		return fmt.Errorf("GET %s: HTTP %s", l.remote.URL, resp.Status)
+		return fmt.Errorf("GET: HTTP %s", resp.Status)
 	}
 	events := &sseReader{r: bufio.NewReaderSize(resp.Body, 16<<10), max: l.remote.MaxMessage}
 	for {

@@ -5,12 +5,16 @@ package mcpgate
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/outcome"
 )
 
 // Remote is an upstream that speaks Streamable HTTP, in either era. URL is required. Close it after its sessions.
@@ -59,6 +63,22 @@ func (u *Remote) prepare() {
 			u.Transport = u.own
 		}
 	})
+}
+
+// veil words an error of the transport: callers are told of what kind it is, and the record of an operation also where it happened.
+func (u *Remote) veil(err error) error {
+	told := outcome.FailureName(err)
+	for _, own := range []error{ErrUpstreamClosed, errWrittenLate} {
+		if errors.Is(err, own) {
+			told = own.Error()
+		}
+	}
+	return &deed.Veiled{Told: told, Err: fmt.Errorf("%s: %w", u.URL, err)}
+}
+
+// before is the error of a request that was kept back because one before it failed.
+func before(what string, err error) error {
+	return &deed.Veiled{Told: what + " (" + deed.Told(err.Error()) + "), and nothing of the request was sent", Err: err}
 }
 
 // Open returns a session that begins with the client's first request.

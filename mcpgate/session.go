@@ -89,7 +89,7 @@ func (s *Session) forward(ctx context.Context, m Message, h http.Header, out Out
 		if r.Delivery == Answered && edit != nil && r.Message.Result != nil {
 			r = r.withResult(edit(r.Message.Result))
 		}
-		_ = out.End(r.forClient(m, out))
+		_ = out.End(s.forClient(r, m, out))
 	}
 	s.Link.Send(patience(ctx, out), x)
 }
@@ -127,26 +127,26 @@ func (r Reply) withResult(result json.RawMessage) Reply {
 }
 
 // forClient is what out is told: a client on HTTP gets an answer that is no JSON-RPC as it is, with its status; one on lines an error.
-func (r Reply) forClient(m Message, out Outlet) Reply {
+func (s *Session) forClient(r Reply, m Message, out Outlet) Reply {
 	if _, lines := out.(stdioOutlet); !lines && r.Delivery == Answered {
 		return r
 	}
-	return r.orError(m)
+	return s.orError(r, m)
 }
 
-// orError gives the client of a request that got no answer, or one that is no JSON-RPC, an error.
-func (r Reply) orError(m Message) Reply {
+// orError gives the client of a request that got no answer, or one that is no JSON-RPC, an error that names the upstream as it is configured.
+func (s *Session) orError(r Reply, m Message) Reply {
 	if !m.IsRequest() || r.Message.Raw != nil {
 		return r
 	}
-	text := ""
+	text, why := "", deed.Told(fmt.Sprint(r.Err))
 	switch r.Delivery {
 	case Unsent:
-		text = fmt.Sprintf("%s: not sent to the upstream: %v", m.Method, r.Err)
+		text = fmt.Sprintf("%s: not sent to the upstream %s: %s", m.Method, s.Upstream, why)
 	case Sent:
-		text = fmt.Sprintf("%s: no answer from the upstream: %v; it may have been received and is not sent again", m.Method, r.Err)
+		text = fmt.Sprintf("%s: no answer from the upstream %s: %s; it may have been received and is not sent again", m.Method, s.Upstream, why)
 	case Answered:
-		text = fmt.Sprintf("%s: the upstream refused it: %v; it is not sent again", m.Method, r.Err)
+		text = fmt.Sprintf("%s: the upstream %s refused it: %s; it is not sent again", m.Method, s.Upstream, why)
 		if said := plain(string(r.Body), 140); said != "" {
 			text += "; the upstream said: " + said
 		}
@@ -168,7 +168,7 @@ func (s *Session) call(ctx context.Context, m Message, h http.Header, out Outlet
 	case admission.Forward:
 		x := exchange(admission.Message, h, out)
 		x.Done = func(r Reply) {
-			_ = out.End(r.forClient(m, out))
+			_ = out.End(s.forClient(r, m, out))
 			if admission.Done != nil {
 				admission.Done(r)
 			}
@@ -246,7 +246,7 @@ func (s *Session) ask(ctx context.Context, m Message, h http.Header, out Outlet)
 	done := make(chan Reply, 1)
 	s.Link.Send(ctx, &Exchange{Message: m, Header: h, Event: out.Event, Done: func(r Reply) { done <- r }})
 	r := <-done
-	return r.orError(m)
+	return s.orError(r, m)
 }
 
 // cancel ends the guarded call that the client means, and reports whether there was one.

@@ -56,6 +56,7 @@ var failures = []failure{
 	{name: "REFUSED_STREAM", is: isRefusedStream, refused: true},
 	{name: "GOAWAY", is: says("GOAWAY")},
 	{name: "address not permitted", is: is(ErrAddress)},
+	{name: "too late to send", is: is(deed.ErrTooLate)},
 	{name: "not written in time", is: is(errWrittenLate)},
 	{name: "given up before it was written", is: is(errGivenUp)},
 	{name: "proxy", is: operation("proxyconnect")},
@@ -98,9 +99,9 @@ func FailureName(err error) string {
 
 // Transport classifies the error of a request without a whole answer: unsent where the phase shows that nothing was written or the server
 // itself refused the stream before processing it (RFC 9113 section 8.7), unknown in every other case. A stream that a GOAWAY leaves out
-// counts as sent: some servers say so of what they have processed.
+// counts as sent: some servers say so of what they have processed. The error is veiled ([deed.Veiled]): callers are told its kind and the phase.
 func Transport(err error, phase Phase) deed.Outcome {
-	text := fmt.Sprintf("%s: %v (%s)", FailureName(err), err, phase)
+	text := (&deed.Veiled{Told: FailureName(err) + ": " + phase.String(), Err: err}).Error()
 	for _, f := range failures {
 		if f.is(err) {
 			return Lost(phase == NothingWritten || f.refused, text)

@@ -50,8 +50,11 @@ func (s *Server) reconcile(x *exchange) reply {
 		return s.failure(err)
 	}
 	view := api.Finding{
-		Operation: s.view(finding.Operation, false), Verdict: string(finding.Verdict.Kind), Counted: string(finding.Counted),
+		Operation: s.viewFor(x.who, finding.Operation, false), Verdict: string(finding.Verdict.Kind), Counted: string(finding.Counted),
 		Strategy: finding.Verdict.Strategy, Evidence: finding.Verdict.Evidence, Why: finding.Why, Stale: finding.Stale,
+	}
+	if !tends(x.who) {
+		view.Evidence = deed.Told(view.Evidence)
 	}
 	for _, match := range finding.Verdict.Matches {
 		view.RemoteIDs = append(view.RemoteIDs, match.RemoteID)

@@ -118,8 +118,8 @@ func seconds(d time.Duration) float64 { return math.Ceil(d.Seconds()) }
 // problemOf is the problem that says no.
 func problemOf(code int, a deed.Answer, v api.Verdict) *api.Problem {
 	kind, title, detail := wordsOf(code, a)
-	if a.Text != "" {
-		detail += " (" + a.Text + ")"
+	if text := deed.Told(a.Text); text != "" {
+		detail += " (" + text + ")"
 	}
 	p := &api.Problem{Type: api.ProblemPage + "#" + kind, Title: title, Status: code, Detail: detail, Verdict: v}
 	if op := v.Operation; op != nil {

@@ -31,7 +31,7 @@ func (s *Server) list(x *exchange) reply {
 	}
 	shown := api.Operations{Operations: make([]api.Operation, 0, len(page.Operations)), Next: string(page.Next)}
 	for _, op := range page.Operations {
-		shown.Operations = append(shown.Operations, s.view(op, false))
+		shown.Operations = append(shown.Operations, s.viewFor(x.who, op, false))
 	}
 	return answer(http.StatusOK, shown)
 }
@@ -121,7 +121,7 @@ func (s *Server) show(x *exchange) reply {
 	if err != nil {
 		return s.failure(err)
 	}
-	return answer(http.StatusOK, s.view(op, true))
+	return answer(http.StatusOK, s.viewFor(x.who, op, true))
 }
 
 // events answers GET /v1/operations/{id}/events.
@@ -132,7 +132,7 @@ func (s *Server) events(x *exchange) reply {
 	}
 	list := api.Events{Events: make([]api.Event, 0, len(events))}
 	for _, event := range events {
-		list.Events = append(list.Events, viewOfEvent(event))
+		list.Events = append(list.Events, viewOfEvent(x.who, event))
 	}
 	return answer(http.StatusOK, list)
 }

@@ -133,6 +133,8 @@ type tools struct {
 	effects atomic.Int64
 	// outcome, when set, is how the next dispatches end.
 	outcome *deed.Outcome
+	// identity, when set, is where the calls go.
+	identity string
 	// scripted, when set, is answered to every call in place of a dispatch.
 	scripted *deed.Answer
 }
@@ -162,6 +164,7 @@ func (f *tools) Call(ctx context.Context, call deed.Call) (deed.Answer, error) {
 		a.Principal = call.Principal
 		return a, nil
 	}
+	call.Facts.UpstreamIdentity = f.identity
 	a, grant, err := f.rt.Claim(ctx, call)
 	if err != nil || grant == nil {
 		return a, err

@@ -10,14 +10,30 @@ import (
 	"github.com/deed-run/deed/api"
 )
 
-// view shows an operation to somebody who may read it; whole adds the
-// arguments. The nonces of attempts are the ledger's own and are not shown.
+// viewFor is view for somebody whose rights are known: those who look after the
+// operations of others also read where they went, and the whole of what failed there.
+func (s *Server) viewFor(who deed.Principal, op *deed.Operation, whole bool) api.Operation {
+	v := s.view(op, whole)
+	if tends(who) {
+		v.UpstreamIdentity, v.Message = op.UpstreamIdentity, op.Message
+	}
+	return v
+}
+
+// tends: the principal looks after operations of others.
+func tends(who deed.Principal) bool {
+	return who.May(deed.RightRead) || who.May(deed.RightApprove) || who.May(deed.RightResolve)
+}
+
+// view shows an operation to anybody who may read it; whole adds the arguments. The
+// nonces of attempts are the ledger's own and are not shown, and addresses behind
+// this gateway are not the caller's.
 func (s *Server) view(op *deed.Operation, whole bool) api.Operation {
 	v := api.Operation{
 		OperationID: op.ID, Tenant: op.Tenant, Actor: op.Actor, Family: op.Key.Family, Provenance: op.Key.Provenance,
 		Tool: op.Tool, Effect: op.Effect, EffectFingerprint: op.Fingerprint, Matter: validJSON([]byte(op.Matter)),
-		UpstreamIdentity: op.UpstreamIdentity, PolicyRevision: op.PolicyRevision, PayloadDigest: op.PayloadDigest, Meta: op.Meta,
-		Status: op.EffectiveStatus(s.Clock.Now()), Reason: op.Reason, Retryable: op.Retryable, Message: op.Message,
+		PolicyRevision: op.PolicyRevision, PayloadDigest: op.PayloadDigest, Meta: op.Meta,
+		Status: op.EffectiveStatus(s.Clock.Now()), Reason: op.Reason, Retryable: op.Retryable, Message: deed.Told(op.Message),
 		DecidedBy: op.DecidedBy, NoMoreAttempts: op.NoMoreAttempts, Diverged: op.Diverged, Contradicted: op.Contradicted,
 		Attempt: op.AttemptNumber(), Receipt: op.Receipt(), Receipts: op.Receipts,
 		ResultDigest: op.ResultDigest, ResultIsError: op.ResultIsError, Supersedes: op.Supersedes, SupersededBy: op.SupersededBy,
@@ -81,9 +97,42 @@ func validJSON(doc []byte) json.RawMessage {
 	return doc
 }
 
-func viewOfEvent(e deed.Event) api.Event {
+// viewOfEvent shows an event. What a look-up read and what was said about an attempt
+// may name addresses behind this gateway: of such details others than those who look
+// after the operations read what is not veiled.
+func viewOfEvent(who deed.Principal, e deed.Event) api.Event {
+	data := validJSON(e.Data)
+	if !tends(who) {
+		data = told(data)
+	}
 	return api.Event{
 		ID: e.ID, OperationID: e.OperationID, Version: e.Version, At: e.At.UTC(), Name: e.Name, Actor: e.Actor, Attempt: e.Attempt,
-		From: e.From, To: e.To, Reason: e.Reason, Tool: e.Tool, Fingerprint: e.Fingerprint, Data: validJSON(e.Data),
+		From: e.From, To: e.To, Reason: e.Reason, Tool: e.Tool, Fingerprint: e.Fingerprint, Data: data,
 	}
+}
+
+// told passes the texts of an event's details through deed.Told.
+func told(data json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil {
+		return data
+	}
+	changed := false
+	for name, raw := range members {
+		var text string
+		if json.Unmarshal(raw, &text) != nil || deed.Told(text) == text {
+			continue
+		}
+		if doc, err := json.Marshal(deed.Told(text)); err == nil {
+			members[name], changed = doc, true
+		}
+	}
+	if !changed {
+		return data
+	}
+	doc, err := json.Marshal(members)
+	if err != nil {
+		return nil
+	}
+	return doc
 }

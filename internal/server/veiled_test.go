@@ -1,0 +1,67 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package server_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
+)
+
+const innerURL = "https://10.0.0.7/inner"
+
+// Of a call that failed its caller reads what happened, and those who look after
+// operations also where.
+func TestACallerIsNotToldWhereItsCallFailed(t *testing.T) {
+	onEveryStore(t, nil, func(r *rig) {
+		t := r.t
+		r.tools.identity = innerURL
+		broken := &deed.Veiled{Told: "connection refused", Err: errors.New("POST " + innerURL + ": dial tcp 10.0.0.7:443")}
+		r.tools.outcome = &deed.Outcome{Kind: deed.OutcomeUnknown, Reason: deed.ReasonOutcomeUnknown, Message: broken.Error()}
+		bodies := map[string]string{}
+		p := r.call(firstKey, refund12).want(409, deed.Execute, deed.ReasonOutcomeUnknown)
+		if p.Operation.Message != "connection refused" || !strings.HasSuffix(p.Detail, "(connection refused)") {
+			t.Errorf("its caller reads %q, %q", p.Operation.Message, p.Detail)
+		}
+		path := "/v1/operations/" + string(p.OperationID)
+		bodies["the repeat"] = r.call(firstKey, refund12).Body.String()
+		bodies["the operation"] = r.get("agent", path).Body.String()
+		bodies["the events"] = r.get("agent", path+"/events").Body.String()
+		bodies["the list"] = r.get("agent", "/v1/operations").Body.String()
+		bodies["what is cancelled"] = r.do(request{method: "POST", path: path + "/cancel", body: `{"reason":"enough"}`}).Body.String()
+		for what, body := range bodies {
+			if strings.Contains(body, "10.0.0.7") || strings.Contains(body, "behind the gateway") {
+				t.Errorf("%s names the upstream's address: %s", what, body)
+			}
+		}
+		for _, who := range []string{"reader", "approver", "operator"} {
+			var op api.Operation
+			r.get(who, path).into(200, &op)
+			if op.Message != broken.Error() || op.UpstreamIdentity != innerURL {
+				t.Errorf("%s reads %q, %q", who, op.Message, op.UpstreamIdentity)
+			}
+		}
+	})
+}
+
+// Evidence about an attempt is kept as an event, with its text.
+func TestACallerIsNotToldWhereEvidenceComesFrom(t *testing.T) {
+	r := newRig(t, nil)
+	var granted api.ClaimAnswer
+	r.post("/v1/claims", `{"key":"`+firstKey+`","tool":"pay/refund","arguments":{"order_id":"1042"}}`).into(200, &granted)
+	path := "/v1/operations/" + string(granted.OperationID)
+	settle := func(outcome string) {
+		r.do(request{method: "POST", path: "/v1/claims/" + string(granted.OperationID) + "/settle", body: `{"attempt":1,"outcome":"` + outcome +
+			`","message":"a reset; behind the gateway: 10.0.0.7:443"}`})
+	}
+	settle("committed")
+	settle("refused")
+	for who, want := range map[string]string{"agent": `"message":"a reset"`, "reader": `"message":"a reset; behind the gateway: 10.0.0.7:443"`} {
+		if body := compact(t, r.get(who, path+"/events").Body.Bytes()); !strings.Contains(body, want) {
+			t.Errorf("%s reads %s", who, body)
+		}
+	}
+}
