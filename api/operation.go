@@ -68,6 +68,23 @@ type Operation struct {
 	SettledAt      time.Time `json:"settled_at,omitzero"`
 	DeliveredAt    time.Time `json:"delivered_at,omitzero"`
 	Version        int64     `json:"version"`
+
+	// Short is in the answer to an approval when the budget has no room for what
+	// was approved as it stands; nil otherwise. The approval holds: it is sent once
+	// there is room, until DispatchBy.
+	Short *Shortage `json:"short,omitempty"`
+}
+
+// Shortage is what an operation lacks in its budget, as exact decimals.
+type Shortage struct {
+	Budget string `json:"budget"`
+	// Share is empty for the tenant's one, else the scope and its value.
+	Share    string `json:"share,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	Amount   string `json:"amount"`
+	// Left may be given out, Held is what unconfirmed operations hold of it.
+	Left string `json:"left"`
+	Held string `json:"held"`
 }
 
 // Attempt is one dispatch of an operation.

@@ -283,11 +283,16 @@ func (d *ledgerDesk) Short(ctx context.Context, op *deed.Operation) string {
 	case !short:
 		return ""
 	}
+	return shortText(why, op, d.Now(), d.at)
+}
+
+// shortText says what an approved operation lacks in its budget.
+func shortText(why deed.BudgetRefusal, op *deed.Operation, now time.Time, at place) string {
 	text := "it is not sent until its budget has room: " + why.Text()
 	if !op.DispatchBy.IsZero() {
-		text += "; it lapses " + when(op.DispatchBy, d.Now())
+		text += "; it lapses " + when(op.DispatchBy, now)
 	}
-	return text + "; " + d.at.command("budgets list") + " shows the budget"
+	return text + "; " + at.command("budgets list") + " shows the budget"
 }
 
 // failedDecision says of an error what it means for the decision.

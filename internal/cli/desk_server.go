@@ -18,6 +18,9 @@ import (
 type serverDesk struct {
 	client *api.Client
 	base   string
+	at     place
+	// short is what the answer to the latest approval said of its budget.
+	short *api.Shortage
 }
 
 // tokenVariable holds the bearer token for --server.
@@ -35,7 +38,7 @@ func (a *app) serverDesk(at place) (desk, error) {
 	if err != nil {
 		return nil, fail(exitUsage, "--server %q is no address of a daemon; nothing was done; write http://host:port", at.server)
 	}
-	return &serverDesk{client: client, base: at.server}, nil
+	return &serverDesk{client: client, base: at.server, at: at}, nil
 }
 
 func (d *serverDesk) Now() time.Time { return time.Now() }
@@ -45,9 +48,23 @@ func (d *serverDesk) Close() error   { return nil }
 // does not tell its rules.
 func (d *serverDesk) Outlook(*deed.Operation) outlook { return outlook{} }
 
-// Short implements desk. The API tells budgets, and not what an operation takes
-// from them.
-func (d *serverDesk) Short(context.Context, *deed.Operation) string { return "" }
+// Short implements desk. The daemon told it with the approval.
+func (d *serverDesk) Short(_ context.Context, op *deed.Operation) string {
+	if d.short == nil {
+		return ""
+	}
+	why := deed.BudgetRefusal{Budget: d.short.Budget, Share: d.short.Share, Currency: d.short.Currency}
+	for _, part := range []struct {
+		amount *deed.Amount
+		text   string
+	}{{&why.Amount, d.short.Amount}, {&why.Left, d.short.Left}, {&why.Held, d.short.Held}} {
+		var err error
+		if *part.amount, err = deed.ParseAmount(part.text); err != nil {
+			return "whether its budget has room for it cannot be told: " + err.Error()
+		}
+	}
+	return shortText(why, op, d.Now(), d.at)
+}
 
 func (d *serverDesk) List(ctx context.Context, query deed.Query) (deed.Page, error) {
 	return d.page(ctx, query, false)
@@ -110,7 +127,7 @@ func (d *serverDesk) Reopen(ctx context.Context, id deed.OperationID, reason str
 }
 
 func (d *serverDesk) Approve(ctx context.Context, id deed.OperationID, consent deed.Consent) (*deed.Operation, error) {
-	return d.answered(d.client.Approve(ctx, id, api.ApproveRequest{Digest: consent.Digest, Reason: consent.Reason}))
+	return d.approved(d.client.Approve(ctx, id, api.ApproveRequest{Digest: consent.Digest, Reason: consent.Reason}))
 }
 
 func (d *serverDesk) Deny(ctx context.Context, id deed.OperationID, consent deed.Consent) (*deed.Operation, error) {
@@ -118,7 +135,12 @@ func (d *serverDesk) Deny(ctx context.Context, id deed.OperationID, consent deed
 }
 
 func (d *serverDesk) EditAndApprove(ctx context.Context, id deed.OperationID, digest deed.Digest, arguments []byte, reason string) (*deed.Operation, error) {
-	return d.answered(d.client.Approve(ctx, id, api.ApproveRequest{Digest: digest, Reason: reason, Arguments: arguments}))
+	return d.approved(d.client.Approve(ctx, id, api.ApproveRequest{Digest: digest, Reason: reason, Arguments: arguments}))
+}
+
+func (d *serverDesk) approved(op api.Operation, err error) (*deed.Operation, error) {
+	d.short = op.Short
+	return d.answered(op, err)
 }
 
 func (d *serverDesk) Reconcile(ctx context.Context, id deed.OperationID) (lookedUp, error) {

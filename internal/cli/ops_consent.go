@@ -22,8 +22,9 @@ until when. A proposal that has changed since has another one and is not approve
 
 --edit replaces the arguments: a new operation takes the place of the one that
 waits, and the caller's key answers as the new one. Nobody approves their own
-request unless the configuration says so. With the --config of its gateway, you are
-told when its budget has no room for it: it is then sent once there is some.`,
+request unless the configuration says so. With the --config of its gateway, or by
+--server, you are told when its budget has no room for it: it is then sent once
+there is some.`,
 		Example: `  deed ops approve op_01KB7Q5W2M9X4T6R8V0C3E5G7H --digest sha256:9f2c... --reason "seen the order"
   deed ops approve op_01KB7Q5W2M9X4T6R8V0C3E5G7H --digest sha256:9f2c... --edit smaller.json`,
 		RunE: action(func(ctx context.Context, args []string) error {

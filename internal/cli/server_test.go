@@ -38,6 +38,12 @@ func served(t *testing.T, token string) string {
 	if err := os.WriteFile(config, doc, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return serving(t, config)
+}
+
+// serving starts deed serve by a file and returns its address.
+func serving(t *testing.T, config string) string {
+	t.Helper()
 	cmd := exec.Command(binary, "serve", "--config", config)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

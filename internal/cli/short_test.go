@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -53,6 +54,36 @@ func TestWhoApprovesWhatTheBudgetHasNoRoomForIsTold(t *testing.T) {
 			if list := deedCommand(t, "budgets", "list", "--config", config); !left.MatchString(list) {
 				t.Errorf("the budget is %s", list)
 			}
+		})
+	}
+}
+
+func TestWhoApprovesThroughADaemonIsToldOfTheBudgetToo(t *testing.T) {
+	for name, c := range map[string]struct {
+		spent int
+		want  string
+	}{
+		"room":    {40, ""},
+		"no room": {60, "it is not sent until its budget has room: 60.00 EUR does not fit budget refunds: 40.00 left, 0.00 held by unconfirmed operations; it lapses "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := filepath.Join(t.TempDir(), "deed.yaml")
+			sum := sha256.Sum256([]byte("a token of ada's"))
+			daemon := fmt.Sprintf("listen: 127.0.0.1:0\nauth: {tokens: [{sha256: %x, tenant: default, actor: ada, rights: [read, approve]}]}\n", sum)
+			if err := os.WriteFile(config, []byte(shortRules+daemon), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			op := proposed(t, config, c.spent)
+			server := serving(t, config)
+			t.Setenv("DEED_TOKEN", "a token of ada's")
+			got := deedCommand(t, "ops", "approve", string(op.ID), "--digest", string(op.Approval.Digest), "--server", server)
+			if c.want == "" {
+				if strings.Contains(got, "budget") {
+					t.Errorf("a budget with room is spoken of: %s", got)
+				}
+				return
+			}
+			holds(t, got, "deed: "+string(op.ID)+": "+c.want, "; deed budgets list --server "+server+" shows the budget\n")
 		})
 	}
 }

@@ -23,9 +23,29 @@ func (s *Server) approve(x *exchange) reply {
 		return malformed("digest is missing: name the proposal that you looked at; nothing was changed")
 	}
 	if body.Arguments != nil {
-		return s.operated(s.Runtime.EditAndApprove(x.Context(), x.who, x.id(), body.Digest, body.Arguments, body.Reason))
+		return s.approved(x)(s.Runtime.EditAndApprove(x.Context(), x.who, x.id(), body.Digest, body.Arguments, body.Reason))
 	}
-	return s.operated(s.Runtime.Approve(x.Context(), x.who, x.id(), deed.Consent{Digest: body.Digest, Reason: body.Reason}))
+	return s.approved(x)(s.Runtime.Approve(x.Context(), x.who, x.id(), deed.Consent{Digest: body.Digest, Reason: body.Reason}))
+}
+
+// approved answers with the operation, and with what keeps it from being sent now.
+// A budget that cannot be read hides no approval.
+func (s *Server) approved(x *exchange) func(*deed.Operation, error) reply {
+	return func(op *deed.Operation, err error) reply {
+		if err != nil {
+			return s.failure(err)
+		}
+		view := s.viewFor(x.who, op, false)
+		if s.Short != nil && op.Status == deed.StatusAuthorized {
+			if why, short, err := s.Short(x.Context(), x.who, op); err == nil && short {
+				view.Short = &api.Shortage{
+					Budget: why.Budget, Share: why.Share, Currency: why.Currency,
+					Amount: why.Amount.String(), Left: max(0, why.Left).String(), Held: why.Held.String(),
+				}
+			}
+		}
+		return answer(http.StatusOK, view)
+	}
 }
 
 // deny answers POST /v1/operations/{id}/deny.

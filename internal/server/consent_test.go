@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -68,6 +69,38 @@ func TestAnApprovalNamesItsProposalAndIsSpentOnce(t *testing.T) {
 		}
 		r.get("agent", "/v1/budgets").problem(403)
 	})
+}
+
+func TestAnApprovalTellsWhatItsBudgetLacks(t *testing.T) {
+	why := deed.BudgetRefusal{Budget: "refunds", Share: "actor:agent", Currency: "EUR", Amount: 12_000_000, Left: -1_000_000, Held: 5_000_000}
+	for name, c := range map[string]struct {
+		short bool
+		err   error
+		want  *api.Shortage
+	}{
+		"no room":                  {true, nil, &api.Shortage{Budget: "refunds", Share: "actor:agent", Currency: "EUR", Amount: "12.00", Left: "0.00", Held: "5.00"}},
+		"room":                     {false, nil, nil},
+		"a budget nobody can read": {true, deed.ErrUnavailable, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, needsOne)
+			op := proposed(r).Operation
+			r.server.Short = func(_ context.Context, who deed.Principal, of *deed.Operation) (deed.BudgetRefusal, bool, error) {
+				if who.Actor != "ada" || of.ID != op.OperationID {
+					t.Errorf("asked for %s of %s", of.ID, who.Actor)
+				}
+				return why, c.short, c.err
+			}
+			var approved api.Operation
+			r.do(request{
+				as: "approver", method: "POST", path: "/v1/operations/" + string(op.OperationID) + "/approve",
+				body: fmt.Sprintf(`{"digest":%q}`, op.Approval.Digest),
+			}).into(200, &approved)
+			if diff := cmp.Diff(c.want, approved.Short); diff != "" || approved.Status != deed.StatusAuthorized {
+				t.Errorf("%s %s", approved.Status, diff)
+			}
+		})
+	}
 }
 
 func TestADenialReachesTheCaller(t *testing.T) {

@@ -64,6 +64,9 @@ type Options struct {
 	Run Runner
 	// Budgets are those that are configured.
 	Budgets []deed.Budget
+	// Short tells whether the budget of an operation has no room for it as it
+	// stands; nil where nothing is known of budgets.
+	Short func(context.Context, deed.Principal, *deed.Operation) (why deed.BudgetRefusal, short bool, err error)
 	// Policy names the family of a claim's key where the claim does not;
 	// by default deed.FamilyOperation.
 	Policy deed.Policy
