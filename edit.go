@@ -22,14 +22,19 @@ import (
 // operation belong to one: those of the old one are taken out of the edited
 // arguments where they stand, and the new one is given its own. Calls whose marks
 // cannot be taken out again, see [Planting.Strip], are refused, and so are
-// arguments in which [Options].CheckEdited finds something wrong.
+// arguments in which [Options].CheckEdited finds something wrong, or which it could
+// not check ([ErrUnchecked]).
 func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id OperationID, digest Digest, arguments []byte, reason string) (*Operation, error) {
 	e, err := rt.edit(ctx, who, id, arguments)
 	if err != nil {
 		return nil, err
 	}
 	if rt.checkEdited != nil {
-		if wrong := rt.checkEdited(ctx, e.tool, e.arguments); wrong != "" {
+		wrong, err := rt.checkEdited(ctx, e.op, e.arguments)
+		if err != nil {
+			return nil, fmt.Errorf("%s was not edited: %w: %w", id, ErrUnchecked, err)
+		}
+		if wrong != "" {
 			return nil, fmt.Errorf("%s was not edited: %w: by the input schema of %s: %s", id, ErrArguments, e.tool, wrong)
 		}
 	}
@@ -66,6 +71,7 @@ func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id Operati
 // edit is what an edited operation is made of.
 type edit struct {
 	rt   *Runtime
+	op   *Operation
 	tool Tool
 	rule Rule
 	// planter marks the edited arguments, which have no marks yet.
@@ -117,7 +123,7 @@ func (rt *Runtime) edit(ctx context.Context, who Principal, id OperationID, argu
 		return nil, fmt.Errorf("%s was not edited: %w: %w", op.ID, ErrArguments, err)
 	}
 	return &edit{
-		rt: rt, tool: op.Tool, rule: rule, planter: planter, arguments: append([]byte(nil), arguments...), fingerprint: Fingerprint(fingerprint),
+		rt: rt, op: op, tool: op.Tool, rule: rule, planter: planter, arguments: append([]byte(nil), arguments...), fingerprint: Fingerprint(fingerprint),
 		matter: matterOf(rule.Matter, arguments, ruled.program.Fact),
 	}, nil
 }

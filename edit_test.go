@@ -199,14 +199,15 @@ func TestAnEditThatTheSchemaRefusesChangesNothing(t *testing.T) {
 	b := newBench(t, approving(nil))
 	op := b.propose("12")
 	var asked []string
+	var unchecked error
 	rt, err := deed.New(deed.Options{
 		Store: b.store, Clock: b.clock, Policy: deed.FixedPolicy{"pay/refund": b.rule},
-		CheckEdited: func(_ context.Context, tool deed.Tool, arguments []byte) string {
-			asked = append(asked, string(tool)+" "+string(arguments))
+		CheckEdited: func(_ context.Context, of *deed.Operation, arguments []byte) (string, error) {
+			asked = append(asked, string(of.Tool)+" "+string(arguments))
 			if strings.Contains(string(arguments), `"much"`) {
-				return "at '/amount': got string, want number"
+				return "at '/amount': got string, want number", nil
 			}
-			return ""
+			return "", unchecked
 		},
 	})
 	if err != nil {
@@ -229,10 +230,21 @@ func TestAnEditThatTheSchemaRefusesChangesNothing(t *testing.T) {
 	if !errors.Is(err, deed.ErrArguments) || !strings.Contains(err.Error(), "at '/amount': got string, want number") {
 		t.Errorf("an edit against the schema: %v", err)
 	}
-	now, err := rt.Get(context.Background(), person("alice"), op.ID)
-	if err != nil || now.Version != op.Version || now.Status != deed.StatusAwaitingApproval || history() != before {
-		t.Errorf("it was written that it is %+v, %v", now, err)
+	stands := func() {
+		t.Helper()
+		now, err := rt.Get(context.Background(), person("alice"), op.ID)
+		if err != nil || now.Version != op.Version || now.Status != deed.StatusAwaitingApproval || history() != before {
+			t.Errorf("it was written that it is %+v, %v", now, err)
+		}
 	}
+	stands()
+	unchecked = errors.New("its server does not answer")
+	_, err = rt.EditAndApprove(context.Background(), person("alice"), op.ID, op.Approval.Digest, []byte(edited), "half is enough")
+	if !errors.Is(err, deed.ErrUnchecked) || !errors.Is(err, unchecked) {
+		t.Errorf("an edit that nobody could check: %v", err)
+	}
+	stands()
+	unchecked, asked = nil, asked[:1]
 	viewer := deed.Principal{Tenant: "acme", Actor: "vera", Rights: []deed.Right{deed.RightRead}}
 	if _, err := rt.EditAndApprove(context.Background(), viewer, op.ID, op.Approval.Digest, []byte(edited), "half"); !errors.Is(err, deed.ErrForbidden) || len(asked) != 1 {
 		t.Errorf("somebody without the right to approve: %v, asked %q", err, asked)

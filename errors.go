@@ -37,6 +37,9 @@ var (
 // ErrArguments: the arguments cannot be those of the tool.
 var ErrArguments = errors.New("the arguments are refused")
 
+// ErrUnchecked: nobody could tell whether the arguments fit the tool's schema.
+var ErrUnchecked = errors.New("the arguments could not be checked")
+
 // RefusedError says that a transition is not allowed where an operation
 // stands. Nothing was written.
 type RefusedError struct {

@@ -30,9 +30,10 @@ type Options struct {
 	// does, and they wait for a person.
 	Reconciler Reconciler
 	// CheckEdited says what a tool's own schema finds wrong with arguments that
-	// a person edited, or ""; nil leaves that to the tool. It is asked outside of
-	// every transaction.
-	CheckEdited func(ctx context.Context, tool Tool, arguments []byte) string
+	// a person edited in an operation, or ""; its error says why nobody could
+	// check them, and what to do. Nothing is edited with either. Nil leaves it to
+	// the tool. It is asked outside of every transaction.
+	CheckEdited func(ctx context.Context, op *Operation, arguments []byte) (wrong string, err error)
 }
 
 // Runtime is the one way to an effect: it decides, records, grants attempts
@@ -56,7 +57,7 @@ type Runtime struct {
 	looking     looking
 
 	reconciler  Reconciler
-	checkEdited func(context.Context, Tool, []byte) string
+	checkEdited func(context.Context, *Operation, []byte) (string, error)
 	// served holds the tenants that operations were begun for.
 	served sync.Map
 

@@ -97,21 +97,32 @@ func TestEditAndApproveShowsTheSuccessor(t *testing.T) {
 	want(t, anna.page("/compare?a="+string(op.ID)+"&b="+string(next.SupersededBy)), "/amount", "900", "90")
 }
 
-func TestAnEditAgainstTheSchemaIsRefusedInItsWords(t *testing.T) {
-	r := newRig(t, nil)
-	op := r.proposal(t)
-	anna := r.as("approver-token")
-	address := "/op/" + string(op.ID)
-	w := anna.post(address+"/edit", url.Values{
-		"digest": {digestOn(t, anna.page(address))}, "arguments": {`{"to":"acct_9","amount":"many"}`}, "reason": {"a zero too many"},
-	})
-	if w.Code != http.StatusBadRequest {
-		t.Errorf("HTTP %d", w.Code)
-	}
-	want(t, w.Body.String(), "at &#39;/amount&#39;: got string, want number", "Nothing was decided.", "&#34;many&#34;", "a zero too many")
-	now, err := r.rt.Get(t.Context(), people["approver-token"], op.ID)
-	if err != nil || now.Version != op.Version || now.Status != deed.StatusAwaitingApproval {
-		t.Errorf("it was written: %+v, %v", now, err)
+func TestAnEditIsRefusedInWordsAndChangesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		arguments string
+		code      int
+		words     []string
+	}{
+		"the schema forbids it": {`{"to":"acct_9","amount":"many"}`, http.StatusBadRequest, []string{"at &#39;/amount&#39;: got string, want number", "Nothing was decided.", "&#34;many&#34;"}},
+		"nobody could check it": {`{"to":"acct_9","amount":404}`, http.StatusServiceUnavailable, []string{"The edit could not be checked", "its server did not say what it takes", "Nothing was changed.", "404"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			op := r.proposal(t)
+			anna := r.as("approver-token")
+			address := "/op/" + string(op.ID)
+			w := anna.post(address+"/edit", url.Values{
+				"digest": {digestOn(t, anna.page(address))}, "arguments": {c.arguments}, "reason": {"a zero too many"},
+			})
+			if w.Code != c.code {
+				t.Errorf("HTTP %d", w.Code)
+			}
+			want(t, w.Body.String(), append(c.words, "a zero too many")...)
+			now, err := r.rt.Get(t.Context(), people["approver-token"], op.ID)
+			if err != nil || now.Version != op.Version || now.Status != deed.StatusAwaitingApproval {
+				t.Errorf("it was written: %+v, %v", now, err)
+			}
+		})
 	}
 }
 

@@ -188,11 +188,14 @@ func byHash(sum string) (deed.Principal, bool) {
 }
 
 // amountIsANumber stands for the input schemas of the tools.
-func amountIsANumber(_ context.Context, _ deed.Tool, arguments []byte) string {
+func amountIsANumber(_ context.Context, _ *deed.Operation, arguments []byte) (string, error) {
 	if strings.Contains(string(arguments), `"amount":"`) {
-		return "at '/amount': got string, want number"
+		return "at '/amount': got string, want number", nil
 	}
-	return ""
+	if strings.Contains(string(arguments), `"amount":404`) {
+		return "", errors.New("its server did not say what it takes")
+	}
+	return "", nil
 }
 
 func amountOf(arguments []byte) (deed.Amount, error) {

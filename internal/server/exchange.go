@@ -107,6 +107,8 @@ func (s *Server) failure(err error) reply {
 		return problem(http.StatusConflict, api.TypeVersion, "The operation has moved meanwhile", err.Error()+"; nothing was changed; look at it again")
 	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrCommitUnknown), errors.Is(err, deed.ErrLedgerVersion):
 		return s.unavailable("the ledger does not answer; ask again later")
+	case errors.Is(err, deed.ErrUnchecked):
+		return noAnswer(err.Error() + "; nothing was changed")
 	case errors.Is(err, deed.ErrClosed):
 		return noAnswer("this gateway is closing; nothing was begun; ask again, under the same key")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
