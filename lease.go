@@ -21,11 +21,39 @@ func (g *Grant) MaySend() error {
 		return nil
 	}
 	lease := g.SendBy.Sub(g.started)
-	if elapsed := g.elapsed(); elapsed >= lease {
-		return fmt.Errorf("%w: %s attempt %d was begun %s ago and had %s", ErrTooLate, g.Operation, g.Attempt, elapsed.Round(time.Millisecond), lease)
+	elapsed := g.elapsed()
+	if elapsed < lease {
+		return nil
 	}
-	return nil
+	late := &LateError{Operation: g.Operation, Attempt: g.Attempt, Elapsed: elapsed, Lease: lease}
+	if own := g.begun.elapsed(); own < lease {
+		late.Ahead = elapsed - own
+	}
+	return late
 }
+
+// LateError is an [ErrTooLate] with what is known of it. Its text names no address.
+type LateError struct {
+	Operation OperationID
+	Attempt   int
+	// Elapsed is the time since the attempt was begun, of which it had Lease.
+	Elapsed, Lease time.Duration
+	// Ahead is about how much this machine's clock is ahead of the ledger's, where
+	// only the two of them together make it too late; 0 otherwise. The rule holds all
+	// the same: nobody knows which of the clocks is right.
+	Ahead time.Duration
+}
+
+func (e *LateError) Error() string {
+	if e.Ahead > 0 {
+		return fmt.Sprintf("%v: this machine's clock is about %s ahead of the ledger's, and an attempt has %s; nothing was sent: set both clocks right (NTP), then call again (%s attempt %d)",
+			ErrTooLate, e.Ahead.Round(time.Second/10), e.Lease, e.Operation, e.Attempt)
+	}
+	return fmt.Sprintf("%v: %s attempt %d was begun %s ago and had %s", ErrTooLate, e.Operation, e.Attempt, e.Elapsed.Round(time.Millisecond), e.Lease)
+}
+
+// Is makes it an ErrTooLate.
+func (e *LateError) Is(target error) bool { return target == ErrTooLate }
 
 // TimeToSend is how long the first byte may still wait, for write deadlines.
 func (g *Grant) TimeToSend() time.Duration {

@@ -4,6 +4,7 @@ package httpgate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"slices"
@@ -27,6 +28,9 @@ const (
 // lost is what became of a request without a whole answer. The transport's own words
 // name the upstream's address.
 func lost(r reply) error {
+	if late, ok := errors.AsType[*deed.LateError](r.err); ok {
+		return &deed.Veiled{Told: notHanded + " (" + late.Error() + ")", Err: r.err}
+	}
 	if r.unsent {
 		return &deed.Veiled{Told: notHanded, Err: r.err}
 	}

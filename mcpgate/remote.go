@@ -67,7 +67,7 @@ func (u *Remote) prepare() {
 
 // veil words an error of the transport: callers are told of what kind it is, and the record of an operation also where it happened.
 func (u *Remote) veil(err error) error {
-	told := outcome.FailureName(err)
+	told := outcome.Told(err)
 	for _, own := range []error{ErrUpstreamClosed, errWrittenLate} {
 		if errors.Is(err, own) {
 			told = own.Error()

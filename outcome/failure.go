@@ -97,11 +97,19 @@ func FailureName(err error) string {
 	return "transport"
 }
 
+// Told is what callers may read of a transport error: its FailureName, but for those in deed's own words, which name no address.
+func Told(err error) string {
+	if late, ok := errors.AsType[*deed.LateError](err); ok {
+		return late.Error()
+	}
+	return FailureName(err)
+}
+
 // Transport classifies the error of a request without a whole answer: unsent where the phase shows that nothing was written or the server
 // itself refused the stream before processing it (RFC 9113 section 8.7), unknown in every other case. A stream that a GOAWAY leaves out
 // counts as sent: some servers say so of what they have processed. The error is veiled ([deed.Veiled]): callers are told its kind and the phase.
 func Transport(err error, phase Phase) deed.Outcome {
-	text := (&deed.Veiled{Told: FailureName(err) + ": " + phase.String(), Err: err}).Error()
+	text := (&deed.Veiled{Told: Told(err) + ": " + phase.String(), Err: err}).Error()
 	for _, f := range failures {
 		if f.is(err) {
 			return Lost(phase == NothingWritten || f.refused, text)

@@ -70,6 +70,8 @@ type Core struct {
 	log   func(string)
 	flush func(context.Context) error
 	newer sync.Once
+	// apart: the clocks of this machine and of the ledger differ, and that was told.
+	apart sync.Once
 	// approved wakes the runner.
 	approved chan struct{}
 	tally    *console.Tally
@@ -192,6 +194,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 // hear is told of every event that this process records.
 func (c *Core) hear(ctx context.Context, event deed.Event) {
 	c.tally.Recorded(ctx, event)
+	c.compareClocks(event)
 	c.ending.hear(event)
 	if c.notices != nil {
 		c.notices.hear(event)
