@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/outcome"
 )
 
 // keyWithOrigin is a key with who named it.
@@ -108,7 +109,24 @@ func receiptLines(op *deed.Operation, now time.Time) []string {
 			lines = append(lines, "  "+plain(r.RemoteURL))
 		}
 	}
+	if text := unnamedID(op); text != "" {
+		lines = append(lines, "  "+plain(text))
+	}
 	return lines
+}
+
+// unnamedID tells of an id in the result of a committed operation whose receipt has
+// none. That it is the id of what was made is a person's to say, by a rule.
+func unnamedID(op *deed.Operation) string {
+	if r := op.Receipt(); op.Status != deed.StatusCommitted || r == nil || r.RemoteID != "" || op.ResultIsError {
+		return ""
+	}
+	for _, pointer := range []string{"/structuredContent/id", "/id"} {
+		if id := outcome.Lookup(op.Result, pointer); id != "" {
+			return fmt.Sprintf("the result has an \"id\" member, %s, which no rule names as the receipt's id; where it is, say receipt: {id: %s} in the entry of %s, for the next calls", id, pointer, op.Tool)
+		}
+	}
+	return ""
 }
 
 // itemLines are the outcomes of the members of a batch.
