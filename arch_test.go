@@ -52,7 +52,8 @@ var allowed = map[string]map[string]string{
 		"postgres": "on the ledger for many machines", "test/pgcluster": "on a server that it starts itself",
 		"internal/loopback": "servers want ports",
 	},
-	"api": {"": "its words are those of the domain"},
+	"api":   {"": "its words are those of the domain"},
+	"audit": {"": "its records are events of the domain"},
 	"internal/server": {
 		"": "every mutating path passes the Runtime", "api": "speaks its wire types", "internal/canon": "strict JSON",
 	},
@@ -64,7 +65,7 @@ var allowed = map[string]map[string]string{
 	},
 	"internal/cli": {
 		"": "operator verbs", "internal/daemon": "starts it", "internal/enroll": "init and uninit", "internal/canon": "hash",
-		"internal/bench": "bench", "connector": "the catalogue", "policy": "config and tools", "sqlite": "ops on a ledger", "faultkit": "prove and demo", "faultkit/*": "prove and demo",
+		"internal/bench": "bench", "audit": "logs of a ledger", "connector": "the catalogue", "policy": "config and tools", "sqlite": "ops on a ledger", "faultkit": "prove and demo", "faultkit/*": "prove and demo",
 		"mcpgate": "lists the tools of an upstream", "telemetry": "switches it on", "api": "ops on a running daemon",
 		"outcome": "reads stored answers as the gateway does",
 	},

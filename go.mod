@@ -26,13 +26,16 @@ require (
 	go.opentelemetry.io/proto/otlp v1.11.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/net v0.61.0
+	golang.org/x/mod v0.43.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/text v0.43.0
 	google.golang.org/protobuf v1.36.12
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/emersion/go-message v0.18.2 // indirect
+require (
+	github.com/emersion/go-message v0.18.2 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.2 // indirect

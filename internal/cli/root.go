@@ -51,7 +51,7 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	add("run", a.demoCommand(), a.mcpCommand(), a.serveCommand(), a.initCommand(), a.uninitCommand())
-	add("operate", a.opsCommand(), a.toolsCommand(), a.providersCommand(), a.connectorCommand(), a.budgetsCommand(), a.statusCommand(), a.statsCommand(), a.ledgerCommand(), a.loginCommand())
+	add("operate", a.opsCommand(), a.toolsCommand(), a.providersCommand(), a.connectorCommand(), a.budgetsCommand(), a.statusCommand(), a.statsCommand(), a.ledgerCommand(), a.auditCommand(), a.loginCommand())
 	add("check", a.doctorCommand(), a.configCommand(), a.proveCommand(), a.benchCommand(), a.hashCommand(), a.versionCommand())
 	root.AddCommand(a.fixtureCommand(), exitCodesTopic())
 	return root

@@ -84,6 +84,10 @@ type Core struct {
 	asks bool
 }
 
+// OnDatabase reports whether the ledger is one that gateways on many machines
+// may share.
+func (c *Core) OnDatabase() bool { return c.place.Database() }
+
 // Open opens the ledger and puts a Runtime over it. It starts nothing.
 func Open(ctx context.Context, o Options) (*Core, error) {
 	if o.Log == nil {

@@ -1,0 +1,211 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/deed-run/deed"
+)
+
+// ErrInconsistent: what the log holds is not what a checkpoint was made of.
+var ErrInconsistent = errors.New("the log is not what its checkpoint says")
+
+// Report is what a verification found.
+type Report struct {
+	// Name, Size and Root are those of the checkpoint.
+	Name string    `json:"log"`
+	Size int64     `json:"records"`
+	Root tlog.Hash `json:"root"`
+	// Begun counts the attempts that were begun, each the leave to send once;
+	// Replays the repeats that were answered from the record, Conflicts those that
+	// were refused.
+	Begun     int64 `json:"begun"`
+	Replays   int64 `json:"replays"`
+	Conflicts int64 `json:"conflicts"`
+	// Waiting is the number of events that the ledger recorded after the newest
+	// record.
+	Waiting int64 `json:"waiting"`
+	// Findings are the first hundred differences, Found is how many there are.
+	Findings []Finding `json:"findings,omitempty"`
+	Found    int64     `json:"found"`
+}
+
+// Finding is a difference between the log and the ledger.
+type Finding struct {
+	Kind FindingKind `json:"kind"`
+	// Record is the number of the record in the log, -1 when it has none.
+	Record    int64            `json:"record"`
+	Event     deed.EventID     `json:"event"`
+	Operation deed.OperationID `json:"operation,omitempty"`
+}
+
+// FindingKind says what is different.
+type FindingKind string
+
+// The kinds of findings.
+const (
+	// EventChanged: the ledger has the event with other content.
+	EventChanged FindingKind = "event_changed"
+	// EventGone: the ledger does not have the event any more.
+	EventGone FindingKind = "event_gone"
+	// EventUnlogged: the ledger has an event among logged ones that the log does
+	// not have. It was put in later; or its transaction ended so late that the
+	// trail had passed it.
+	EventUnlogged FindingKind = "event_unlogged"
+	// ReceiptsChanged: the first receipts of the operation are not those that it
+	// had when the event was logged.
+	ReceiptsChanged FindingKind = "receipts_changed"
+)
+
+const maxFindings = 100
+
+func (r *Report) add(f Finding) {
+	if r.Found++; r.Found <= maxFindings {
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// Verify reads the whole log and checks it against its checkpoint, against
+// earlier ones that others kept, and against the ledger unless that is nil. The
+// error is ErrInconsistent when the log itself, or its growth since an earlier
+// checkpoint, is not what was signed; differences of the ledger are findings. It
+// keeps some hundred bytes in memory for each record.
+func (l *Log) Verify(ctx context.Context, ledger Ledger, earlier ...Checkpoint) (Report, error) {
+	at, err := l.Checkpoint()
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{Name: at.Name, Size: at.Size, Root: at.Root}
+	for _, c := range earlier {
+		if c.Size > at.Size {
+			return report, fmt.Errorf("%w: it has %d records, and had %d at an earlier checkpoint; the newer ones were taken out", ErrInconsistent, at.Size, c.Size)
+		}
+	}
+	logged := map[deed.EventID]entry{}
+	var tenant deed.Tenant
+	var tree frontier
+	err = l.each(ctx, at, func(n int64, record []byte) error {
+		if err := tree.isAt(n, earlier); err != nil {
+			return err
+		}
+		tree.add(record)
+		r, err := readRecord(record)
+		if err != nil {
+			return fmt.Errorf("%w: record %d is none: %w", ErrInconsistent, n, err)
+		}
+		tenant = r.Tenant
+		logged[r.Event] = entry{number: n, sum: sha256.Sum256(record), operation: r.Operation, receipts: r.Receipts, digest: r.ReceiptsDigest}
+		report.count(r.Name)
+		return nil
+	})
+	switch {
+	case errors.Is(err, errBundle):
+		return report, fmt.Errorf("%w: %w", ErrInconsistent, err)
+	case err != nil:
+		return report, err
+	}
+	if err := tree.isAt(at.Size, append(earlier, at)); err != nil {
+		return report, err
+	}
+	if ledger == nil || at.Size == 0 {
+		return report, nil
+	}
+	return report, report.compare(ctx, ledger, tenant, logged)
+}
+
+func (r *Report) count(name deed.EventName) {
+	switch name {
+	case deed.EventBegun:
+		r.Begun++
+	case deed.EventName(deed.Replay):
+		r.Replays++
+	case deed.EventName(deed.Conflict):
+		r.Conflicts++
+	}
+}
+
+// entry is what is remembered of a record.
+type entry struct {
+	number    int64
+	sum       [sha256.Size]byte
+	operation deed.OperationID
+	receipts  int
+	digest    deed.Digest
+	seen      bool
+}
+
+// compare reads every event of the ledger and looks for it in the log.
+func (r *Report) compare(ctx context.Context, ledger Ledger, tenant deed.Tenant, logged map[deed.EventID]entry) error {
+	held := receipts{ledger: ledger}
+	query := deed.EventQuery{Tenant: tenant, Limit: page}
+	var unlogged []Finding // since the latest event that is logged
+	for more := true; more; {
+		events, err := ledger.Events(ctx, query)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			known, there := logged[e.ID]
+			if !there {
+				unlogged = append(unlogged, Finding{EventUnlogged, -1, e.ID, e.OperationID})
+				continue
+			}
+			for _, f := range unlogged {
+				r.add(f)
+			}
+			unlogged = unlogged[:0]
+			known.seen = true
+			logged[e.ID] = known
+			kind, err := known.differs(ctx, &held, e)
+			if err != nil {
+				return err
+			}
+			if kind != "" {
+				r.add(Finding{kind, known.number, e.ID, e.OperationID})
+			}
+		}
+		if more = len(events) == page; more {
+			query.After = events[len(events)-1].ID
+		}
+	}
+	r.Waiting = int64(len(unlogged))
+	var gone []Finding
+	for id, known := range logged {
+		if !known.seen {
+			gone = append(gone, Finding{EventGone, known.number, id, known.operation})
+		}
+	}
+	slices.SortFunc(gone, func(a, b Finding) int { return cmp.Compare(a.Record, b.Record) })
+	for _, f := range gone {
+		r.add(f)
+	}
+	return nil
+}
+
+// differs compares an event of the ledger with its record.
+func (k entry) differs(ctx context.Context, held *receipts, e deed.Event) (FindingKind, error) {
+	now, err := held.of(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	if len(now) < k.receipts {
+		return ReceiptsChanged, nil
+	}
+	first := now[:k.receipts]
+	record, err := recordOf(e, first)
+	if err != nil || sha256.Sum256(record) == k.sum {
+		return "", err
+	}
+	if is, err := digestOf(first); err != nil || is != k.digest {
+		return ReceiptsChanged, err
+	}
+	return EventChanged, nil
+}
