@@ -81,14 +81,17 @@ type Continuation struct {
 	Inputs []byte
 }
 
-// Answer is what a call is told.
+// Answer is what a call is told. A program asks [Answer.Done] first, and takes
+// the receipt from [Answer.Receipt].
 type Answer struct {
 	Decision Decision
 	Reason   Reason
 	// Operation is the record that the answer is about; nil when there is
 	// none or when the caller may not see it.
 	Operation *Operation
-	// Effective is the operation's effective status when it was answered.
+	// Effective is the operation's effective status when it was answered. It
+	// speaks of Operation, not of the call: in conflict, or denied, that record
+	// may well be committed while nothing was done for this call.
 	Effective Status
 	// Result is the upstream's stored or fresh answer, byte for byte.
 	Result []byte
@@ -119,6 +122,32 @@ type Answer struct {
 
 // Replayed reports whether the answer is recovered evidence.
 func (a Answer) Replayed() bool { return a.Decision == Replay }
+
+// Done reports whether what the call asks for has been done, now or before, and
+// is recorded as such. Then Receipt is not nil; where it has Items, some of
+// them may have been refused.
+//
+// False is not "it did not happen": Decision says what is known. In failed and
+// expired (and execute with the effective status failed) it is known not to be
+// done. In conflict and denied this call sent nothing, and Operation, where it
+// is there, may be another action or an earlier one. In uncertain nobody knows
+// yet, and in in_progress and awaiting_approval it may still be done. Of what
+// has no record, such as a read-only tool, Done is false and Result is all
+// there is.
+func (a Answer) Done() bool {
+	return (a.Decision == Execute || a.Decision == Replay) && a.Effective == StatusCommitted &&
+		a.Operation != nil && a.Operation.Receipt() != nil
+}
+
+// Receipt returns the first receipt of what the call asks for, and nil unless
+// it is Done: the receipts of an operation that a conflict or a denial is about
+// are in Operation.
+func (a Answer) Receipt() *Receipt {
+	if !a.Done() {
+		return nil
+	}
+	return a.Operation.Receipt()
+}
 
 // OutcomeKind says how an attempt ended, as far as the dispatcher saw.
 type OutcomeKind string

@@ -46,7 +46,10 @@ func ExampleRuntime_Do() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(answer.Decision, answer.Operation.Receipt().RemoteID)
+		if !answer.Done() {
+			panic(answer.Text)
+		}
+		fmt.Println(answer.Decision, answer.Receipt().RemoteID)
 	}
 	// Output:
 	// the provider is called
@@ -80,7 +83,9 @@ func ExampleRuntime_Resolve() {
 		panic(err)
 	}
 	again, _ := rt.Do(ctx, call, nil)
-	fmt.Println(again.Decision, again.Operation.Receipt().EstablishedBy)
+	if again.Done() {
+		fmt.Println(again.Decision, again.Receipt().EstablishedBy)
+	}
 	// Output:
 	// uncertain
 	// replay operator:ana

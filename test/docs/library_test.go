@@ -42,7 +42,10 @@ func refundOnce(ctx context.Context, path string, provider payments) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(answer.Decision, answer.Operation.Status, answer.Operation.Receipt().RemoteID)
+	if !answer.Done() {
+		return fmt.Errorf("not known to be refunded: %s (%s) %s", answer.Decision, answer.Reason, answer.Text)
+	}
+	fmt.Println(answer.Decision, answer.Effective, answer.Receipt().RemoteID)
 	return nil
 }
 

@@ -30,6 +30,9 @@ func bookOnce(ctx context.Context, conn *pgx.Conn, rt *deed.Runtime, ledger *pos
 	if err != nil {
 		return err // rolled back: nothing happened
 	}
-	fmt.Println(answer.Decision, answer.Operation.Receipt().RemoteID)
+	if !answer.Done() {
+		return fmt.Errorf("nothing was booked by this call: %s (%s) %s", answer.Decision, answer.Reason, answer.Text) // rolled back
+	}
+	fmt.Println(answer.Decision, answer.Receipt().RemoteID)
 	return nil
 }
