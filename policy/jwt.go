@@ -104,7 +104,7 @@ func (d *decoder) keySet(at place, into *jwtReader) {
 func (d *decoder) safeAddress(at place, value Value) bool {
 	u, err := url.Parse(value.Text)
 	switch {
-	case err != nil || u.Host == "" || u.Fragment != "" || u.User != nil:
+	case err != nil || u.Host == "" || u.Fragment != "" || u.User != nil || writtenUser(value.Source):
 		d.refuse(at, "is no address", "write https://, a host and a path")
 	case u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
 		d.refuse(at, "is no https:// address, so that others could answer in its name", "write https://")

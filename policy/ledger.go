@@ -32,7 +32,7 @@ type Ledger struct {
 const ledgerRemedy = "write sqlite: and the path of a file, such as sqlite:deed.db, or postgres://user:${PASSWORD}@host/database"
 
 func (d *decoder) ledger(at place, config *Config) {
-	text, ok := d.expanded(at)
+	text, ok := d.databaseAddress(at)
 	if !ok {
 		return
 	}
@@ -60,7 +60,7 @@ func database(scheme string) bool { return scheme == "postgres" || scheme == "po
 // notifications reads the key after ledger, to which it belongs.
 func (d *decoder) notifications(at place, config *Config) {
 	const remedy = "write the address of the database itself, postgres://user:${PASSWORD}@host/database, or off"
-	text, ok := d.expanded(at)
+	text, ok := d.databaseAddress(at)
 	if !ok {
 		return
 	}
@@ -80,23 +80,14 @@ func (d *decoder) notifications(at place, config *Config) {
 // postgres reports whether a text is an address to connect to, and refuses any
 // other.
 func (d *decoder) postgres(at place, text Value) bool {
-	// What url.Parse complains about may be the password.
-	u, err := url.Parse(text.Text)
-	switch {
-	case err != nil:
-		d.refuse(at, "is no URL of PostgreSQL", "write postgres://user:${PASSWORD}@host:5432/database, with % escapes for signs in user and password")
-	case u.Host == "" && u.Query().Get("host") == "":
-		d.refuse(at, "names no host", "write postgres://user:${PASSWORD}@host:5432/database, or ?host=/folder/of/socket behind the database")
-	case strings.Trim(u.Path, "/") == "":
-		d.refuse(at, "names no database", "write its name behind the host: postgres://host/database")
-	case u.Fragment != "":
-		d.refuse(at, "holds a #", "write %23 for the sign itself")
-	case writtenPassword(text.Source):
-		d.refuse(at, "holds a password, which would be shown with it", "write ${VAR} in its place and set the variable")
-	default:
-		return true
+	wrong, remedy := CheckDatabase(text.Text)
+	if wrong == "" && writtenPassword(text.Source) {
+		wrong, remedy = "holds a password, which would be shown with it", "write ${VAR} in its place and set the variable"
 	}
-	return false
+	if wrong != "" {
+		d.refuse(at, wrong, remedy)
+	}
+	return wrong == ""
 }
 
 func passwordOf(user *url.Userinfo) string {

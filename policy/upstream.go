@@ -155,13 +155,18 @@ func (d *decoder) url(at place, into *Value) {
 	if !ok {
 		return
 	}
+	const remedy = "write headers: {Authorization: \"...${VAR}\"}"
+	if writtenUser(value.Source) {
+		d.refuse(at, "holds a user or password, which would be shown with it", remedy)
+		return
+	}
 	u, err := url.Parse(value.Text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Fragment != "" {
 		d.refuse(at, "is no URL of a server", "write http:// or https://, a host and a path")
 		return
 	}
 	if u.User != nil {
-		d.refuse(at, "holds a user or password, which would be shown with it", "write headers: {Authorization: \"...${VAR}\"}")
+		d.refuse(at, "holds a user or password, which would be shown with it", remedy)
 		return
 	}
 	*into = value

@@ -87,6 +87,9 @@ func (a *app) rules(file string, bare policy.BareOptions) (*policy.Config, error
 // ledgerAt says where the ledger is, and whether anybody named it.
 func (a *app) ledgerAt(flag string, config *policy.Config) (at daemon.Place, named bool, err error) {
 	if flag != "" {
+		if err := daemon.Place(flag).Check(); err != nil {
+			return "", false, fail(exitUsage, "--ledger: %w", err)
+		}
 		return daemon.Place(flag), true, nil
 	}
 	if at = daemon.ConfiguredLedger(config); at != "" {

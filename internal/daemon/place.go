@@ -23,13 +23,30 @@ func (p Place) Database() bool {
 	return strings.HasPrefix(string(p), "postgres://") || strings.HasPrefix(string(p), "postgresql://")
 }
 
+// Check refuses an address that cannot be meant. Its text shows no part of the
+// address, in which a password may have come to stand anywhere.
+func (p Place) Check() error {
+	wrong, remedy := "", ""
+	scheme, _, found := strings.Cut(string(p), ":")
+	switch {
+	case p.Database():
+		wrong, remedy = policy.CheckDatabase(string(p))
+	case found && (strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql")), strings.Contains(string(p), "://"):
+		wrong, remedy = "is neither a file nor an address of PostgreSQL", "write a path, or postgres://user@host:5432/database"
+	}
+	if wrong == "" {
+		return nil
+	}
+	return fmt.Errorf("the address of the ledger %s; nothing was opened; %s", wrong, remedy)
+}
+
 // String names the ledger without user, password and settings.
 func (p Place) String() string {
 	if !p.Database() {
 		return string(p)
 	}
 	u, err := url.Parse(string(p))
-	if err != nil {
+	if err != nil || p.Check() != nil {
 		return "postgres (its address cannot be read)"
 	}
 	return "postgres://" + u.Host + u.EscapedPath()
@@ -42,10 +59,13 @@ func (p Place) Flag() string {
 		return string(p)
 	}
 	u, err := url.Parse(string(p))
-	if err != nil || u.User == nil {
+	if err != nil || u.User == nil || p.Check() != nil {
 		return p.String()
 	}
 	u.User = url.User(u.User.Username())
+	settings := u.Query()
+	settings.Del("password")
+	u.RawQuery = settings.Encode()
 	return u.String()
 }
 
