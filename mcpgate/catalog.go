@@ -17,6 +17,7 @@ import (
 type catalog struct {
 	mu      sync.Mutex
 	tools   map[deed.Tool]*described
+	whole   map[string]bool      // by upstream: its list was read to the end, and is not empty
 	asked   map[string]time.Time // by upstream: when the gateway itself asked for the list
 	listing map[string]*listing  // by upstream: the gateway's own request for the list that is under way
 }
@@ -29,6 +30,8 @@ type described struct {
 	wiring Wiring
 	own    string // the argument of its own schema that carries the key
 	stale  bool   // the upstream says that its tools have changed since
+	// unlisted: its upstream was asked, and does not list it; nor does the configuration name it.
+	unlisted bool
 	// unpinned: its pinned definition could not be read, so nobody knows whether it has changed.
 	unpinned bool
 }
@@ -119,8 +122,27 @@ func (g *Gate) find(ctx context.Context, s *Session, name string, h http.Header,
 	if d == nil {
 		d = &described{Definition: &Definition{Name: name}, facts: deed.ToolFacts{UpstreamIdentity: g.upstreamIdentity(s.Upstream)}}
 		d.rule, d.wiring = g.policy.Rule(tool, d.facts), g.wiring(tool)
+		d.unlisted = g.listsAll(s.Upstream) && !d.wiring.Named
 	}
 	return d
+}
+
+// listsAll reports whether the upstream's list was read to its end and the upstream has not said since that it changed.
+func (g *Gate) listsAll(upstream string) bool {
+	g.catalog.mu.Lock()
+	defer g.catalog.mu.Unlock()
+	return g.catalog.whole[upstream]
+}
+
+// validate checks the arguments of a call that would begin something. A tool that nobody knows begins nothing: no rule, no limit and no
+// consent could have been meant for it, and some servers take any name. What was begun before it left the list is answered as ever.
+func (d *described) validate() func(arguments []byte) string {
+	if !d.unlisted {
+		return d.schema.check
+	}
+	return func([]byte) string {
+		return fmt.Sprintf("the server lists no tool %s, and deed.yaml does not name it, so nothing is known of what it does; ask for the list of tools again", plain(d.Name, 100))
+	}
 }
 
 // Changed makes the next call of each tool look at the upstream's list first.
@@ -128,6 +150,7 @@ func (g *Gate) Changed(upstream string) {
 	g.catalog.mu.Lock()
 	defer g.catalog.mu.Unlock()
 	delete(g.catalog.asked, upstream)
+	delete(g.catalog.whole, upstream)
 	for tool, d := range g.catalog.tools {
 		if tool.Upstream() == upstream {
 			old := *d

@@ -105,7 +105,7 @@ func NewGate(o GateOptions) (*Gate, error) {
 		upstreamIdentity: o.UpstreamIdentity, hideOperations: o.HideOperations, progress: o.Progress, trace: o.Trace, clock: o.Clock,
 		listed: o.Listed, logTo: o.Log,
 		prefix:  "deed-gate-" + rand.Text()[:10] + "-",
-		catalog: catalog{tools: map[deed.Tool]*described{}, asked: map[string]time.Time{}, listing: map[string]*listing{}},
+		catalog: catalog{tools: map[deed.Tool]*described{}, whole: map[string]bool{}, asked: map[string]time.Time{}, listing: map[string]*listing{}},
 	}
 	if g.outcomes == nil {
 		g.outcomes = func(deed.Tool) outcome.Rules { return outcome.Rules{} }

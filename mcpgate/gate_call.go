@@ -175,7 +175,7 @@ func (g *Gate) newCall(c *ToolCall, d *described, r request) (deed.Call, error) 
 	call := deed.Call{
 		Principal: c.Session.Principal, Tool: d.rule.Tool, Arguments: r.arguments, Facts: d.facts, Meta: facts(r.meta),
 		Carriers:  g.carriers(c.Session, c.Message.Params, r, c.Header, d),
-		ExpiresAt: expires, EffectFingerprint: fingerprint, Validate: d.schema.check, Defaults: d.schema.filled,
+		ExpiresAt: expires, EffectFingerprint: fingerprint, Validate: d.validate(), Defaults: d.schema.filled,
 		Revision: g.revision(c.Session, d, r.upstream, r.arguments), ArrivedAt: c.ArrivedAt,
 	}
 	call.KeyArgument = d.own

@@ -79,7 +79,7 @@ func (g *Gate) prepare(ctx context.Context, s *Session, meta json.RawMessage, ca
 	if d.unpinned && d.rule.Mutates() && d.rule.Mode != deed.ModeObserve {
 		return nil, nil, &deed.Answer{Decision: deed.Denied, Reason: deed.ReasonStoreUnavailable, Principal: call.Principal, Rule: d.rule, At: g.clock.Now()}
 	}
-	call.Facts, call.Validate, call.Defaults = d.facts, d.schema.check, d.schema.filled
+	call.Facts, call.Validate, call.Defaults = d.facts, d.validate(), d.schema.filled
 	if d.rule.Mutates() {
 		call.Revision = g.revision(s, d, params, call.Arguments)
 	}

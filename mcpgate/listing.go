@@ -50,7 +50,9 @@ func (g *Gate) list(ctx context.Context, s *Session, h http.Header, params json.
 		if l.err != nil {
 			g.log(fmt.Sprintf("upstream %s: tools/list: %v", s.Upstream, l.err))
 		}
+		known := len(g.catalog.names(s.Upstream)) > 0
 		g.catalog.mu.Lock()
+		g.catalog.whole[s.Upstream] = known && l.err == nil
 		delete(g.catalog.listing, s.Upstream)
 		if errors.Is(l.err, ErrUpstreamClosed) {
 			delete(g.catalog.asked, s.Upstream)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/mcpgate"
 )
 
 const question = `{"resultType":"input_required","inputRequests":{"ok":{"method":"elicitation/create","params":{}}},"requestState":"s-1"}`
@@ -125,8 +126,11 @@ func TestAnswersThatLeaveOutWhatWasAskedAreAskedForAgain(t *testing.T) {
 	mustDecide(t, c.reply("3"), map[string]any{"decision": "execute", "status": "committed", "attempt": 2.0})
 }
 
-func TestAToolThatTheUpstreamDoesNotHaveIsRefusedInItsOwnWords(t *testing.T) {
-	c, u, _, h := held(t, hints(func(r *deed.Rule) { r.Key.Need = deed.NeedOptional }), nil)
+func TestAToolThatOnlyTheConfigurationNamesIsRefusedInTheUpstreamsWords(t *testing.T) {
+	named := func(o *mcpgate.GateOptions) {
+		o.Wiring = func(deed.Tool) mcpgate.Wiring { return mcpgate.Wiring{Named: true} }
+	}
+	c, u, _, h := held(t, hints(func(r *deed.Rule) { r.Key.Need = deed.NeedOptional }), named)
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope","arguments":{}}}`)
 	<-u.came
 	u.refuse(`{"code":-32602,"message":"Unknown tool: nope","data":1.0}`)

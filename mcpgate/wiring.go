@@ -23,6 +23,8 @@ type Wiring struct {
 	Resource *Resource
 	// Revision, when set, is read before anything is proposed or begun; what was approved for another one is not sent.
 	Revision *Revision
+	// Named says that the configuration names the tool, so that it is known although its server does not list it.
+	Named bool
 	// Look names the read-only tool that may show the effect; without it the Gate takes the one that is likely to.
 	Look deed.Tool
 }

@@ -94,7 +94,8 @@ func (c *Core) read(ctx context.Context, tool deed.Tool, arguments []byte) ([]by
 // wiring is what the gate is told of a tool beside its rule.
 func (c *Core) wiring(tool deed.Tool) mcpgate.Wiring {
 	s := c.Config.ToolSettings(tool)
-	w := mcpgate.Wiring{KeyArgument: s.OwnKeyArgument, KeyHeader: s.KeyHeader, KeyMeta: s.KeyMeta}
+	_, named := c.Config.Tools[tool]
+	w := mcpgate.Wiring{Named: named, KeyArgument: s.OwnKeyArgument, KeyHeader: s.KeyHeader, KeyMeta: s.KeyMeta}
 	if s.Probe != nil {
 		w.Look = s.Probe.Tool
 	}
