@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -73,7 +74,9 @@ type Resolution struct {
 	// Version, when not 0, is the version that the person looked at; the
 	// decision is refused if the operation has moved since.
 	Version int64
-	// Force decides although the process that sent it may still be at work.
+	// Force decides although the process that sent it may still be at work, and
+	// names another object beside one that the receipts of a committed operation
+	// name: that it happened once more, which nothing takes back.
 	// With ResolveNotApplied it authorises a second effect.
 	Force bool
 }
@@ -118,6 +121,9 @@ func resolving(id OperationID, who Principal, res Resolution) (func(*Operation, 
 		if why := holderMayLive(op, rule, now); why != "" && !res.Force {
 			return cause{}, &RefusedError{Operation: op, Event: event, Hint: why}
 		}
+		if why := secondObject(op, res); why != "" && !res.Force {
+			return cause{}, &RefusedError{Operation: op, Event: event, Hint: why}
+		}
 		c := cause{event: event, by: by, message: res.Reason, reason: ReasonResolved, dispatchBy: now.Add(rule.MaxAge)}
 		if event == EventResolvedCommitted {
 			c.receipts = statedReceipts(res.RemoteIDs, by, op)
@@ -146,6 +152,28 @@ func holderMayLive(op *Operation, rule Rule, now time.Time) string {
 	}
 	if until := current.SendBy.Add(rule.Timeout); now.Before(until) {
 		return fmt.Sprintf("the process that sent it may still hear of it until %s; wait until then, or force it (only with not_applied does that risk a second effect)", until.UTC().Format(time.RFC3339))
+	}
+	return ""
+}
+
+// secondObject says what it means to name another object for an operation whose
+// receipts name one already: that it happened once more. Nothing takes that
+// back, and a slip looks the same.
+func secondObject(op *Operation, res Resolution) string {
+	if op.Status != StatusCommitted || res.Outcome != ResolveCommitted {
+		return ""
+	}
+	var named []string
+	for _, r := range op.Receipts {
+		if r.RemoteID == "" {
+			return "" // what is named now is taken for the object of that receipt
+		}
+		named = append(named, r.RemoteID)
+	}
+	for _, id := range res.RemoteIDs {
+		if !slices.Contains(named, id) {
+			return fmt.Sprintf("its receipts name %s already: %s besides says that it happened more than once, which is marked and, where it has an amount, booked once more, and cannot be taken back; if that is what you saw, force it", strings.Join(named, ", "), id)
+		}
 	}
 	return ""
 }

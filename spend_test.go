@@ -232,6 +232,31 @@ func TestAPersonWhoNamesTheObjectLaterBooksNothingMore(t *testing.T) {
 	b.stands(0, 30)
 }
 
+func TestAnotherObjectOfACommittedOperationIsStatedByForceOnly(t *testing.T) {
+	b := newBench(t, spending(nil))
+	_, grant := b.claim(b.rt, order(1, "30"))
+	b.settle(b.rt, grant, succeeded("re_1"))
+	person := deed.Principal{Tenant: "acme", Actor: "ana", Rights: []deed.Right{deed.RightRead, deed.RightResolve}}
+	res := deed.Resolution{Outcome: deed.ResolveCommitted, RemoteIDs: []string{"re_1", "re_9"}, Reason: "seen"}
+	_, err := b.rt.Resolve(context.Background(), person, grant.Operation, res)
+	var refused *deed.RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "its receipts name re_1 already: re_9 besides says that it happened more than once") {
+		t.Fatalf("without force: %v", err)
+	}
+	b.stands(0, 30)
+	same := res
+	same.RemoteIDs = []string{"re_1"}
+	if op, err := b.rt.Resolve(context.Background(), person, grant.Operation, same); err != nil || op.Diverged || len(op.Receipts) != 1 {
+		t.Fatalf("the object that is known: %v", err)
+	}
+	b.stands(0, 30)
+	res.Force = true
+	if op, err := b.rt.Resolve(context.Background(), person, grant.Operation, res); err != nil || !op.Diverged || len(op.Receipts) != 2 {
+		t.Fatalf("with force: %v", err)
+	}
+	b.stands(0, 60)
+}
+
 func TestWhatItReallyCostIsRecordedAndNeverRefused(t *testing.T) {
 	b := newBench(t, spending(nil))
 	_, grant := b.claim(b.rt, order(1, "60"))

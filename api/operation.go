@@ -189,7 +189,8 @@ type ResolveRequest struct {
 	Reason    string                 `json:"reason"`
 	// Version, when sent, is the version that was looked at.
 	Version int64 `json:"version,omitempty"`
-	// Force decides although the process that sent it may still be at work.
+	// Force decides although the process that sent it may still be at work, or
+	// names another object beside one that is known: that it happened once more.
 	// With not_applied it authorises a second effect.
 	Force bool `json:"force,omitempty"`
 	// NewProviderKey gives the next attempt another key of the provider's, with

@@ -73,6 +73,12 @@ func standing(op *deed.Operation, now time.Time) string {
 	if status == deed.StatusFailed && op.Retryable {
 		parts = append(parts, "may be retried")
 	}
+	if op.Diverged {
+		parts = append(parts, "more than once")
+	}
+	if op.Contradicted {
+		parts = append(parts, "contradicted")
+	}
 	if len(parts) == 0 {
 		return string(status)
 	}

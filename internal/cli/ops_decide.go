@@ -28,6 +28,10 @@ happen, that is a second effect. --abandon closes the question without an answer
 a late proof still counts. --force decides although the process that sent it may
 still be at work.
 
+--committed is final. On an operation that is committed already it adds an id that
+no receipt names yet; another id beside one that is known says that it happened
+more than once, books its amount once more, and needs --force.
+
 --all decides about every uncertain operation that --tool and --actor select, one
 after the other; --dry-run shows which they are and what would be refused.
 --new-provider-key gives the next attempt another key of the provider's, for
@@ -77,7 +81,7 @@ providers that keep answering with the failure that they stored.`,
 	c.Flags().BoolVar(&abandon, "abandon", false, "nobody can find out")
 	c.Flags().StringArrayVar(&res.RemoteIDs, "remote-id", nil, "the provider's `id` of what was made; may be repeated")
 	c.Flags().StringVar(&res.Reason, "reason", "", "how you know")
-	c.Flags().BoolVar(&res.Force, "force", false, "decide although it may still be under way")
+	c.Flags().BoolVar(&res.Force, "force", false, "decide although it may still be under way, or say that it happened more than once")
 	c.Flags().BoolVar(&res.NewProviderKey, "new-provider-key", false, "let the next attempt carry another key of the provider's (with --not-applied)")
 	c.Flags().BoolVar(&many.all, "all", false, "decide about every uncertain operation that the filters select")
 	c.Flags().BoolVar(&many.dry, "dry-run", false, "show what would be decided, and write nothing (with --all)")
@@ -156,7 +160,9 @@ func decided(op *deed.Operation, now time.Time, at place) []string {
 	case op.Status != deed.StatusCommitted:
 		return []string{text}
 	}
-	if ids := remoteIDs(op); len(ids) > 0 {
+	if ids := remoteIDs(op); len(ids) > 0 && op.Diverged {
+		return []string{text + "; its receipts name " + strings.Join(ids, ", "), "it happened more than once: where it has an amount, each receipt is booked"}
+	} else if len(ids) > 0 {
 		return []string{text + "; its receipts name " + strings.Join(ids, ", ")}
 	}
 	return []string{

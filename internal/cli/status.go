@@ -21,6 +21,10 @@ type summary struct {
 	Tenants    []deed.Tenant       `json:"tenants"`
 	Operations int                 `json:"operations"`
 	Statuses   map[deed.Status]int `json:"statuses"`
+	// Diverged: happened more than once. Contradicted: evidence speaks against a
+	// decision.
+	Diverged     int `json:"diverged,omitempty"`
+	Contradicted int `json:"contradicted,omitempty"`
 	// Partial: there are more operations than were counted.
 	Partial bool   `json:"partial,omitempty"`
 	Oldest  *shown `json:"oldest_uncertain,omitempty"`
@@ -110,6 +114,12 @@ func (s *summary) count(ctx context.Context, core *daemon.Core, who deed.Princip
 		}
 		for _, op := range page.Operations {
 			s.Operations++
+			if op.Diverged {
+				s.Diverged++
+			}
+			if op.Contradicted {
+				s.Contradicted++
+			}
 			s.Statuses[op.EffectiveStatus(now)]++
 		}
 		if before = page.Next; before == "" {
@@ -151,6 +161,14 @@ func summaryLines(s summary, now time.Time, at place) []string {
 		}
 	}
 	lines := table(rows)
+	for _, flag := range []struct {
+		n    int
+		text string
+	}{{s.Diverged, "happened more than once"}, {s.Contradicted, "have evidence against what was decided"}} {
+		if flag.n > 0 {
+			lines = append(lines, "", fmt.Sprintf("%d of them %s: %s shows which", flag.n, flag.text, at.command("ops list")))
+		}
+	}
 	if s.Newer {
 		lines = append(lines, "", "read only: "+daemon.Newer)
 	}

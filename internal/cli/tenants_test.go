@@ -66,4 +66,30 @@ func TestAForgottenRemoteIDIsAddedByASecondReceipt(t *testing.T) {
 	if got := deedCommand(t, "ops", "show", string(id), "--ledger", path, "--json"); !strings.Contains(got, `"ref_1"`) || strings.Contains(got, `"diverged": true`) {
 		t.Errorf("the ledger says\n%s", got)
 	}
+	for _, command := range [][]string{{"status"}, {"ops", "list"}} {
+		if got := deedCommand(t, append(command, "--ledger", path)...); strings.Contains(got, "more than once") {
+			t.Errorf("of one effect deed %s says\n%s", strings.Join(command, " "), got)
+		}
+	}
+}
+
+// Another id beside one that is known is another effect, which a slip must not state.
+func TestASecondEffectIsStatedByForceOnlyAndShown(t *testing.T) {
+	path, id := doubtIn(t, "acme")
+	resolve := func(more ...string) string {
+		return deedCommand(t, append([]string{"ops", "resolve", string(id), "--ledger", path, "--committed", "--reason", "seen there"}, more...)...)
+	}
+	resolve("--remote-id", "ref_1")
+	got := refusedCommand(t, 4, "ops", "resolve", string(id), "--ledger", path, "--committed", "--reason", "a slip", "--remote-id", "ref_2")
+	if !strings.Contains(got, "its receipts name ref_1 already: ref_2 besides says that it happened more than once") || !strings.Contains(got, "nothing was changed") {
+		t.Errorf("with another id it says\n%s", got)
+	}
+	if got := resolve("--remote-id", "ref_2", "--force"); !strings.Contains(got, "it happened more than once") {
+		t.Errorf("with another id by force it says\n%s", got)
+	}
+	for _, command := range [][]string{{"status"}, {"ops", "list"}, {"ops", "show", string(id)}} {
+		if got := deedCommand(t, append(command, "--ledger", path)...); !strings.Contains(got, "more than once") {
+			t.Errorf("of two effects deed %s says\n%s", strings.Join(command, " "), got)
+		}
+	}
 }
