@@ -85,7 +85,7 @@ the route's. It connects to nothing.`,
 			if err := a.print(explainLines(e)...); err != nil {
 				return err
 			}
-			if config, err := a.rules(file, policy.BareOptions{}); err == nil && unnamed(config, e.Tool) {
+			if config, err := a.rulesAlone(file); err == nil && unnamed(config, e.Tool) {
 				a.note("the configuration has no entry for " + string(e.Tool) + ": these are the defaults; if it should have one, look how its name is spelt")
 			}
 			if refusal != nil {
@@ -125,7 +125,7 @@ func refusedExit(r *policy.Refusal) error {
 }
 
 func (a *app) explain(file string, tool deed.Tool, arguments string) (policy.Explanation, error) {
-	config, err := a.rules(file, policy.BareOptions{})
+	config, err := a.rulesAlone(file)
 	if err != nil {
 		return policy.Explanation{}, err
 	}

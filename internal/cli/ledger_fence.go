@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) fenceCommand() *cobra.Command {
-	var at place
+	at := place{secretless: true}
 	var since, reason string
 	var lift bool
 	c := &cobra.Command{
@@ -83,7 +83,6 @@ func (a *app) moveFence(ctx context.Context, at place, since, reason string) (er
 }
 
 func (a *app) showFence(ctx context.Context, at place) (err error) {
-	at.reads = true
 	core, _, err := a.operator(ctx, at)
 	if err != nil {
 		return err

@@ -25,8 +25,9 @@ type place struct {
 	ledger string
 	tenant string
 	server string
-	// reads: the command changes nothing and asks no server.
-	reads bool
+	// secretless: the command asks no server, so that it works without the secrets
+	// of servers.
+	secretless bool
 }
 
 func (p *place) flags(c *cobra.Command) {

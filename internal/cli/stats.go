@@ -50,7 +50,7 @@ type heldMoney struct {
 type decisionsOf map[string]int
 
 func (a *app) statsCommand() *cobra.Command {
-	at := place{reads: true}
+	at := place{secretless: true}
 	var since time.Duration
 	c := &cobra.Command{
 		Use: "stats", Short: "Count operations by status and decisions by tool; the oldest doubt, the money held", Args: cobra.NoArgs,

@@ -15,34 +15,59 @@ import (
 )
 
 // rulesFor reads the configuration for whoever works on the ledger, and returns
-// the environment that goes with it. Who only reads the ledger need not hold the
-// secrets of the servers: variables that are not set get stand-ins, and nothing
-// is connected to. What leads to the ledger has none.
+// the environment that goes with it. Who only reads the ledger or decides in it
+// need not hold the secrets of the servers: variables that are not set get
+// stand-ins, and nothing is connected to. What leads to the ledger has none.
 func (a *app) rulesFor(p place) (*policy.Config, []string, error) {
 	config, err := a.rules(p.config, policy.BareOptions{})
 	var wrong *policy.Error
-	if err == nil || !p.reads || !errors.As(err, &wrong) {
+	switch {
+	case err == nil || !errors.As(err, &wrong):
 		return config, a.Env, err
-	}
-	unset := map[string]string{}
-	again, failed := daemon.LoadConfig(p.config, func(name string) string {
-		if value := a.getenv(name); value != "" {
-			return value
+	case !p.secretless:
+		if _, _, failed := a.standingIn(p.config); failed == nil {
+			err = fail(exitUsage, "%w; this command asks servers: commands that only read the ledger or decide in it need none of their secrets", err)
 		}
-		unset[name] = standIn(name)
-		return unset[name]
-	})
+		return nil, nil, err
+	}
+	again, unset, failed := a.standingIn(p.config)
 	if failed != nil {
 		return nil, nil, err
 	}
 	environ := slices.Clone(a.Env)
 	for _, name := range slices.Sorted(maps.Keys(unset)) {
 		if p.needs(again, unset[name]) {
-			return nil, nil, fail(exitUsage, "%s: variable %s leads to the ledger or names whose it is, and is not set, or empty; nothing was read; set it in the environment of deed", p.config, name)
+			return nil, nil, fail(exitUsage, "%s: variable %s leads to the ledger or names whose it is, and is not set, or empty; nothing was read; set it in the environment of deed, or name the ledger with --ledger", p.config, name)
 		}
 		environ = append(environ, name+"="+unset[name])
 	}
 	return again, environ, nil
+}
+
+// rulesAlone reads the configuration for whoever asks for nothing but its rules,
+// which hold no secret.
+func (a *app) rulesAlone(file string) (*policy.Config, error) {
+	config, err := a.rules(file, policy.BareOptions{})
+	if wrong := new(policy.Error); err != nil && errors.As(err, &wrong) {
+		if again, _, failed := a.standingIn(file); failed == nil {
+			return again, nil
+		}
+	}
+	return config, err
+}
+
+// standingIn reads a configuration with a stand-in for every variable that is not
+// set, and says which they are.
+func (a *app) standingIn(file string) (*policy.Config, map[string]string, error) {
+	unset := map[string]string{}
+	config, err := daemon.LoadConfig(file, func(name string) string {
+		if value := a.getenv(name); value != "" {
+			return value
+		}
+		unset[name] = standIn(name)
+		return unset[name]
+	})
+	return config, unset, err
 }
 
 // standIn is nobody's secret, and has the form of a digest, which some must have.
