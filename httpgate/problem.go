@@ -193,8 +193,18 @@ func speak(form style, p refused, kind, code string, a deed.Answer) refused {
 	return p
 }
 
-// statusOf is the status code of an answer: docs/tables.md section 6.
+// statusOf is the status code of an answer: docs/tables.md section 6. A failure
+// that may be repeated under the same key keeps a code that clients repeat, as its
+// first answer had: they take 422 for final.
 func statusOf(a deed.Answer) int {
+	if a.Decision == deed.Failed && a.Operation != nil && a.Operation.Retryable {
+		switch {
+		case a.Operation.Reason == deed.ReasonNotSent:
+			return http.StatusBadGateway
+		case a.Reason == deed.ReasonRetryLater:
+			return http.StatusServiceUnavailable
+		}
+	}
 	if a.Decision != deed.Execute {
 		if code := deed.HTTPStatus(a.Decision, a.Reason); code != 0 {
 			return code
@@ -229,6 +239,12 @@ func wordsOf(status int, a deed.Answer) (kind, title, detail string) {
 	case deed.Uncertain:
 		return "outcome-uncertain", "The outcome is not known", "it may have happened; nothing was sent by this request; do not repeat it under another key: look the effect up and resolve the operation"
 	case deed.Failed:
+		switch status {
+		case http.StatusBadGateway:
+			return "not-sent", "It could not be sent", "it was not applied: nothing of it left, and nothing was sent by this request; ask again later, under the same key"
+		case http.StatusServiceUnavailable:
+			return kind, "It failed, and may be repeated later", "it was not applied; nothing was sent by this request; ask again later, under the same key"
+		}
 		return kind, "It failed", "it was not applied; nothing was sent by this request"
 	case deed.Expired:
 		return kind, "It is too late", "it never ran, and may not run under this key any more"

@@ -191,6 +191,12 @@ func TestAnUpstreamThatCannotBeReachedIsUnsent(t *testing.T) {
 	g := r.charge(order1, "Idempotency-Key", key)
 	g.wants(t, 502, "Deed-Status", "failed", "Deed-Reason", "not_sent", "Retry-After", "1")
 	r.fixture.Release("")
+	// Too early, it is what clients repeat by themselves, as it was at first.
+	early := r.charge(order1, "Idempotency-Key", key)
+	early.wants(t, 502, "Deed-Decision", "failed", "Deed-Reason", "retry_later", "Retry-After", "1")
+	if !strings.Contains(early.body, "nothing of it left") {
+		t.Errorf("it says %s", early.body)
+	}
 	clock.Advance(2 * time.Second)
 	r.charge(order1, "Idempotency-Key", key).wants(t, 200, "Deed-Decision", "execute")
 	r.effects(1, 1)
