@@ -40,6 +40,8 @@ func (a *app) examineLedger(ctx context.Context, ledger daemon.Place, config *po
 		return []finding{unopened(err), examineSpace(folder)}
 	case ledger.Database():
 		findings = []finding{examineVersion(ctx, core, ledger)}
+	case full(folder):
+		findings = []finding{ok("ledger", "%s opens, but there is no room to write in its folder", ledger).as(broken, "make room: every mutation is refused until then"), examineMode(ledger), examineSpace(folder)}
 	default:
 		findings = []finding{examineVersion(ctx, core, ledger), examineMode(ledger), examineSpace(folder)}
 	}
@@ -90,6 +92,14 @@ func nearestFolder(path string) string {
 			return dir
 		}
 	}
+}
+
+// leastSpace is what SQLite needs for one transaction in its log, with some to spare.
+const leastSpace = 256 << 10
+
+func full(folder string) bool {
+	free, err := freeBytes(folder)
+	return err == nil && free < leastSpace
 }
 
 func examineSpace(folder string) finding {

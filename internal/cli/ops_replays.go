@@ -123,7 +123,10 @@ func proofOf(op *deed.Operation, events []deed.Event) replayProof {
 		"that nobody with write access changed the ledger file: its events are not signed",
 		"that every answered call is listed: calls answered just before a crash may be missing",
 	}
-	if !p.AtMostOnce {
+	switch {
+	case !p.AtMostOnce && p.Applied+p.Open <= 1:
+		p.Not = append([]string{fmt.Sprintf("at most one effect: its receipts name more than one object (%s), though not more than one attempt of this ledger may have been applied: a person said so, or it was sent past deed", strings.Join(remoteIDs(op), ", "))}, p.Not...)
+	case !p.AtMostOnce:
 		p.Not = append([]string{"at most one effect: more than one attempt was, or may have been, applied (under one provider key the provider may have taken them for one)"}, p.Not...)
 	}
 	return p

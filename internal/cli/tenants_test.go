@@ -87,6 +87,9 @@ func TestASecondEffectIsStatedByForceOnlyAndShown(t *testing.T) {
 	if got := resolve("--remote-id", "ref_2", "--force"); !strings.Contains(got, "it happened more than once") {
 		t.Errorf("with another id by force it says\n%s", got)
 	}
+	if got := refusedCommand(t, 1, "ops", "prove-replay", string(id), "--ledger", path); !strings.Contains(got, "its receipts name more than one object (ref_1, ref_2)") || strings.Contains(got, "more than one attempt was") {
+		t.Errorf("deed ops prove-replay says\n%s", got)
+	}
 	for _, command := range [][]string{{"status"}, {"ops", "list"}, {"ops", "show", string(id)}} {
 		if got := deedCommand(t, append(command, "--ledger", path)...); !strings.Contains(got, "more than once") {
 			t.Errorf("of two effects deed %s says\n%s", strings.Join(command, " "), got)
