@@ -129,16 +129,20 @@ func (s situation) conflicting() wording {
 	if op := s.answer.Operation; op != nil {
 		status = string(s.answer.Effective) + ", " + s.remote()
 	}
-	action := "a different " + s.tool + " action"
-	if op := s.answer.Operation; op != nil && op.Tool.Name() != s.tool {
-		action = "an action of another tool, " + op.Tool.Name()
+	action, differs := "a different "+s.tool+" action", "these arguments differ"
+	switch op := s.answer.Operation; {
+	case op == nil:
+	case op.Tool.Name() != s.tool:
+		action, differs = "an action of another tool, "+op.Tool.Name(), "this call is of "+s.tool
+	case s.answer.Rule.Tool != "" && op.Tool != s.answer.Rule.Tool:
+		action, differs = "an action under another name of a server, "+string(op.Tool), "this call is of "+s.full()
 	}
 	named := "This identity"
 	if s.key != "" && s.hasKey {
 		named = "Key " + s.key
 	}
 	return wording{
-		Text: sentences(fmt.Sprintf("Not sent. %s already names %s (%s); these arguments differ. If you meant that one, stop here and report it.", named, action, status),
+		Text: sentences(fmt.Sprintf("Not sent. %s already names %s (%s); %s. If you meant that one, stop here and report it.", named, action, status, differs),
 			"If the change is wanted, tell the user what exists and what you would change, and wait for their decision; then it is a new action"+s.newAction(" with a new key. Do not rename the key to get past this.", "."), s.op),
 		Next: nextAskUser, Say: "The call was not sent: it differs from an action that exists already.",
 	}
