@@ -30,12 +30,12 @@ func openAppender(dir, private string) (*appender, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(l.file("lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(l.file("lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("appending to the log %s: %w; nothing was appended", dir, err)
 	}
 	free, err := lock(file)
-	if err == nil && !free {
+	if err == nil && !(free && l.isLock(file)) {
 		err = ErrBusy
 	}
 	if err == nil {
@@ -45,6 +45,14 @@ func openAppender(dir, private string) (*appender, error) {
 		return nil, errors.Join(fmt.Errorf("appending to the log %s: %w; nothing was appended", dir, err), file.Close())
 	}
 	return &appender{Log: l, signer: signer, locked: file, at: at}, nil
+}
+
+// isLock reports whether the file that is held is the one that others look for:
+// somebody may have removed it.
+func (l *Log) isLock(file *os.File) bool {
+	held, err := file.Stat()
+	there, also := os.Stat(l.file("lock"))
+	return err == nil && also == nil && os.SameFile(held, there)
 }
 
 func (a *appender) close() error { return a.locked.Close() }
@@ -69,7 +77,7 @@ func (a *appender) append(records [][]byte) error {
 	for _, tile := range tlog.NewTiles(height, a.at.Size, size) {
 		data, err := tlog.ReadTileData(tile, tree)
 		if err == nil {
-			err = put(a.tilePath(tile), data)
+			err = a.put(a.tilePath(tile), data)
 		}
 		if err != nil {
 			return a.failed(err)
@@ -78,6 +86,10 @@ func (a *appender) append(records [][]byte) error {
 	root, err := tlog.TreeHash(size, tree)
 	if err != nil {
 		return a.failed(err)
+	}
+	// Whoever removed the lock may have let another one in.
+	if latest, err := a.Checkpoint(); err != nil || latest.Size != a.at.Size || latest.Root != a.at.Root {
+		return a.failed(errors.Join(ErrBusy, err))
 	}
 	next, err := a.publish(Checkpoint{Size: size, Root: root}, a.signer)
 	if err != nil {
@@ -106,7 +118,7 @@ func (a *appender) writeEntries(records [][]byte, size int64) error {
 	entries = append(entries, records...)
 	for ; n*width < size; n++ {
 		wide := int(min(width, size-n*width))
-		if err := put(a.path("entries", n, wide), bundled(entries[:wide])); err != nil {
+		if err := a.put(a.path("entries", n, wide), bundled(entries[:wide])); err != nil {
 			return err
 		}
 		entries = entries[wide:]
@@ -114,15 +126,15 @@ func (a *appender) writeEntries(records [][]byte, size int64) error {
 	return nil
 }
 
-// tidy removes the partial tiles of the checkpoint before, which a tree of this
-// size does not use.
+// tidy removes the partial tiles of those that are full now. The others stay: an
+// earlier checkpoint is read by them (tlog-tiles, "Partial Tiles").
 func (a *appender) tidy(size int64) {
-	if wide := int(a.at.Size % width); wide > 0 {
-		drop(a.path("entries", a.at.Size/width, wide))
-	}
 	for level, before, after := 0, a.at.Size, size; before > 0; level, before, after = level+1, before/width, after/width {
-		if wide := int(before % width); wide > 0 && before != after {
-			drop(a.tilePath(tlog.Tile{H: height, L: level, N: before / width, W: wide}))
+		if n := before / width; before%width > 0 && n < after/width {
+			_ = os.RemoveAll(a.path(fmt.Sprint(level), n, width) + ".p")
+			if level == 0 {
+				_ = os.RemoveAll(a.path("entries", n, width) + ".p")
+			}
 		}
 	}
 }

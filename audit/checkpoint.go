@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -18,7 +19,12 @@ import (
 // and is a secret, verifier is for everybody. The name stands in every
 // checkpoint, such as audit.example.org/acme: no spaces, no plus signs.
 func NewKey(name string) (private, verifier string, err error) {
-	private, verifier, err = note.GenerateKey(rand.Reader, name)
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		err = errors.New("it has a control character")
+	}
+	if err == nil {
+		private, verifier, err = note.GenerateKey(rand.Reader, name)
+	}
 	if err == nil {
 		_, err = note.NewVerifier(verifier)
 	}
@@ -46,7 +52,8 @@ var ErrNotSigned = errors.New("the checkpoint is not signed by this key")
 func ReadCheckpoint(signed []byte, verifier string) (Checkpoint, error) {
 	v, err := note.NewVerifier(verifier)
 	if err != nil {
-		return Checkpoint{}, fmt.Errorf("the verifier key %q: %w", verifier, err)
+		// What was given may be the private key: it is not told.
+		return Checkpoint{}, fmt.Errorf("%w: what was given is no verifier key", ErrNotSigned)
 	}
 	opened, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {

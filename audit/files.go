@@ -10,29 +10,29 @@ import (
 	"runtime"
 )
 
-// put writes a file whole and durably, or leaves what was there.
-func put(path string, data []byte) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// put writes a file of the log whole and durably, with the folders that lead to
+// it, or leaves what was there. What a crash leaves is written over the next time.
+func (l *Log) put(path string, data []byte) (err error) {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-		}
-	}()
 	_, err = file.Write(data)
-	err = errors.Join(err, file.Sync(), file.Close())
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, os.Remove(file.Name()))
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
+	for ; ; folder = filepath.Dir(folder) {
+		if err := syncFolder(folder); err != nil || len(folder) <= len(l.dir) {
+			return err
+		}
 	}
-	return syncFolder(filepath.Dir(path))
 }
 
 // syncFolder makes the names in a folder durable; Windows has no such thing.
@@ -47,10 +47,12 @@ func syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// drop removes a partial tile that a wider one has replaced, and its folder when
-// it was the last.
-func drop(path string) {
-	if err := os.Remove(path); err == nil || errors.Is(err, fs.ErrNotExist) {
-		_ = os.Remove(filepath.Dir(path))
+// whole reads a tile or a bundle; of one that has become full since, which then
+// is all there is, the whole.
+func (l *Log) whole(kind string, n int64, wide int) ([]byte, error) {
+	data, err := os.ReadFile(l.path(kind, n, wide))
+	if errors.Is(err, fs.ErrNotExist) && wide < width {
+		return os.ReadFile(l.path(kind, n, width))
 	}
+	return data, err
 }

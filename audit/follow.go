@@ -67,8 +67,8 @@ func (f Follower) appendTo(ctx context.Context, a *appender) error {
 		}
 		query.After = newest.Event
 	}
-	seen := receipts{ledger: f.Ledger}
 	for {
+		seen := receipts{ledger: f.Ledger} // what was read before these events may lack what they did
 		events, err := f.Ledger.Events(ctx, query)
 		if errors.Is(err, deed.ErrNotFound) {
 			return fmt.Errorf("the ledger does not know the newest event of the log %s: %w; nothing was appended; it is another ledger, an older copy, or the event was taken out: see deed audit verify", a.dir, err)

@@ -24,6 +24,9 @@ type Log struct {
 // ErrBusy: another process is appending to the log.
 var ErrBusy = errors.New("another process is appending to the log")
 
+// ErrNoLog: there is no log in the folder.
+var ErrNoLog = errors.New("there is no log")
+
 // ErrExists: there is a log in the folder already.
 var ErrExists = errors.New("there is a log already")
 
@@ -33,8 +36,12 @@ func Create(dir, private string) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	if _, err := os.Stat(l.file("checkpoint")); !errors.Is(err, fs.ErrNotExist) {
-		return Checkpoint{}, fmt.Errorf("making a log in %s: %w; nothing was changed", dir, errors.Join(ErrExists, err))
+	_, err = os.Stat(l.file("checkpoint"))
+	if err == nil {
+		err = ErrExists
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return Checkpoint{}, fmt.Errorf("making a log in %s: %w; nothing was changed", dir, err)
 	}
 	root, err := tlog.TreeHash(0, nil)
 	if err != nil {
@@ -69,7 +76,7 @@ func (l *Log) file(name string) string { return filepath.Join(l.dir, name) }
 func (l *Log) Checkpoint() (Checkpoint, error) {
 	signed, err := os.ReadFile(l.file("checkpoint"))
 	if err != nil {
-		return Checkpoint{}, fmt.Errorf("the log %s has no checkpoint to be read: %w; make a log with deed audit init", l.dir, err)
+		return Checkpoint{}, fmt.Errorf("%w: %s has no checkpoint that can be read: %w; name its folder, or make one with deed audit init", ErrNoLog, l.dir, err)
 	}
 	c, err := ReadCheckpoint(signed, l.verifier)
 	if err != nil {
@@ -84,7 +91,7 @@ func (l *Log) publish(c Checkpoint, signer note.Signer) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	if err := put(l.file("checkpoint"), c.Signed); err != nil {
+	if err := l.put(l.file("checkpoint"), c.Signed); err != nil {
 		return Checkpoint{}, fmt.Errorf("publishing a checkpoint of %s: %w", l.dir, err)
 	}
 	return c, nil

@@ -91,7 +91,7 @@ func TestARootIsThatOfAllRecordsHoweverTheyCame(t *testing.T) {
 		if want := plainRoot(numbered(0, size)); c.Size != int64(size) || c.Root != want {
 			t.Fatalf("a log of %d records has the size %d and the root %s, want %s", size, c.Size, c.Root, want)
 		}
-		if report, err := l.open(t).Verify(t.Context(), nil); err != nil || report.Size != int64(size) {
+		if report, err := l.open(t).Verify(t.Context(), nil, ""); err != nil || report.Size != int64(size) {
 			t.Fatalf("verifying %d records: %v, %v", size, report, err)
 		}
 		more := 1 + random.IntN(300)
@@ -125,6 +125,8 @@ func TestTheFolderIsThatOfTiledLogs(t *testing.T) {
 	want := map[string][]byte{
 		"tile/0/000": hash(0, 256), "tile/0/001": hash(256, 512), "tile/0/002.p/188": hash(512, 700), "tile/1/000.p/2": append(first[:], second[:]...),
 		"tile/entries/000": entries(0, 256), "tile/entries/001": entries(256, 512), "tile/entries/002.p/188": entries(512, 700),
+		// What earlier checkpoints are read by stays while no full tile has it.
+		"tile/0/002.p/138": hash(512, 650), "tile/entries/002.p/138": entries(512, 650), "tile/1/000.p/1": first[:],
 	}
 	for path, data := range want {
 		got, err := os.ReadFile(filepath.Join(l.dir, filepath.FromSlash(path)))
@@ -174,7 +176,7 @@ func TestWhatACrashLeftHalfWayIsWrittenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.grow(t, numbered(300, 900))
-	if report, err := l.open(t).Verify(t.Context(), nil); err != nil || report.Root != plainRoot(numbered(0, 900)) {
+	if report, err := l.open(t).Verify(t.Context(), nil, ""); err != nil || report.Root != plainRoot(numbered(0, 900)) {
 		t.Errorf("the log is %v, %v", report, err)
 	}
 }
@@ -194,6 +196,50 @@ func TestOneAppendsAtATime(t *testing.T) {
 	l.grow(t, numbered(0, 1))
 	if c := l.checkpoint(t); c.Size != 1 {
 		t.Errorf("the log has %d records", c.Size)
+	}
+}
+
+func TestWhoLostTheLockFileDoesNotAppend(t *testing.T) {
+	l := newLog(t)
+	release, err := audit.Holding(l.dir, l.private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = release() }()
+	c := l.checkpoint(t)
+	if err := os.Remove(filepath.Join(l.dir, "lock")); err != nil {
+		t.Fatal(err)
+	}
+	l.grow(t, numbered(0, 300)) // somebody else has it now
+	if _, err := audit.Regrow(l.dir, l.private, c, numbered(7, 9)); !errors.Is(err, audit.ErrBusy) {
+		t.Errorf("going on from an old checkpoint: %v", err)
+	}
+	if got := l.checkpoint(t); got.Size != 300 {
+		t.Errorf("the log has %d records", got.Size)
+	}
+}
+
+func TestAReaderOfAnEarlierCheckpointFindsItsTiles(t *testing.T) {
+	l := newLog(t)
+	l.grow(t, numbered(0, 200))
+	before, err := os.ReadFile(filepath.Join(l.dir, "checkpoint"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{230, 256, 700} {
+		l.grow(t, numbered(int(l.checkpoint(t).Size), size))
+		now, err := os.ReadFile(filepath.Join(l.dir, "checkpoint"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range [][]byte{before, now} {
+			if err := os.WriteFile(filepath.Join(l.dir, "checkpoint"), c, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.open(t).Verify(t.Context(), nil, ""); err != nil {
+				t.Errorf("of %d records: %v", size, err)
+			}
+		}
 	}
 }
 
@@ -231,7 +277,7 @@ func TestAnotherKeyNeitherReadsNorAppends(t *testing.T) {
 }
 
 func TestANameThatNoNoteCanCarryMakesNoKey(t *testing.T) {
-	for _, name := range []string{"", "two words", "a+b", "line\nend", "\xff"} {
+	for _, name := range []string{"", "two words", "a+b", "a\x1b[31mb", "nul\x00", "line\nend", "\xff"} {
 		if private, _, err := audit.NewKey(name); err == nil {
 			t.Errorf("the name %q got the key %s", name, private)
 		}

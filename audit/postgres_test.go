@@ -59,7 +59,7 @@ func TestALedgerOnPostgreSQLIsLoggedAlike(t *testing.T) {
 		t.Errorf("%d were logged, %v", n, err)
 	}
 	verify := func() audit.Report {
-		report, err := l.open(t).Verify(t.Context(), ledger)
+		report, err := l.open(t).Verify(t.Context(), ledger, "acme")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -113,7 +113,7 @@ func (s *scene) change(t *testing.T, sql string) {
 
 func (s *scene) verify(t *testing.T) audit.Report {
 	t.Helper()
-	report, err := s.open(t).Verify(t.Context(), s.ledger)
+	report, err := s.open(t).Verify(t.Context(), s.ledger, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -44,10 +43,11 @@ func (t tiles) SaveTiles([]tlog.Tile, [][]byte) {} // the folder has them
 func (t tiles) ReadTiles(list []tlog.Tile) ([][]byte, error) {
 	data := make([][]byte, len(list))
 	for i, tile := range list {
-		var err error
-		if data[i], err = os.ReadFile(t.tilePath(tile)); err != nil {
+		all, err := t.whole(fmt.Sprint(tile.L), tile.N, tile.W)
+		if err != nil {
 			return nil, err
 		}
+		data[i] = all[:min(len(all), tile.W*tlog.HashSize)]
 	}
 	return data, nil
 }
@@ -101,26 +101,22 @@ func (g grown) add(n int64, record []byte) error {
 
 var errBundle = errors.New("the bundle of entries is cut")
 
-// bundle reads the entries of one bundle.
+// bundle reads the first entries of one bundle.
 func (l *Log) bundle(n int64, wide int) ([][]byte, error) {
-	path := l.path("entries", n, wide)
-	data, err := os.ReadFile(path)
+	data, err := l.whole("entries", n, wide)
 	if err != nil {
 		return nil, err
 	}
 	entries := make([][]byte, 0, wide)
-	for len(data) > 0 {
-		if len(data) < 2 || len(data)-2 < int(binary.BigEndian.Uint16(data)) {
-			return nil, fmt.Errorf("%s: %w", path, errBundle)
-		}
+	for len(data) >= 2 && len(data)-2 >= int(binary.BigEndian.Uint16(data)) {
 		end := 2 + int(binary.BigEndian.Uint16(data))
 		entries = append(entries, data[2:end])
 		data = data[end:]
 	}
-	if len(entries) != wide {
-		return nil, fmt.Errorf("%s: %w: it has %d entries", path, errBundle, len(entries))
+	if len(data) > 0 || len(entries) != wide && len(entries) != width {
+		return nil, fmt.Errorf("%s: %w: it has %d entries", l.path("entries", n, wide), errBundle, len(entries))
 	}
-	return entries, nil
+	return entries[:wide], nil
 }
 
 func bundled(entries [][]byte) []byte {

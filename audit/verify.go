@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -24,7 +25,8 @@ type Report struct {
 	Name string    `json:"log"`
 	Size int64     `json:"records"`
 	Root tlog.Hash `json:"root"`
-	// Begun counts the attempts that were begun, each the leave to send once;
+	// Begun counts the attempts that were begun or continued, each the leave to
+	// send once;
 	// Replays the repeats that were answered from the record, Conflicts those that
 	// were refused.
 	Begun     int64 `json:"begun"`
@@ -60,6 +62,10 @@ const (
 	// not have. It was put in later; or its transaction ended so late that the
 	// trail had passed it.
 	EventUnlogged FindingKind = "event_unlogged"
+	// EventMoved: the ledger has the event in another place.
+	EventMoved FindingKind = "event_moved"
+	// EventRepeated: the ledger, or the log, has the event more than once.
+	EventRepeated FindingKind = "event_repeated"
 	// ReceiptsChanged: the first receipts of the operation are not those that it
 	// had when the event was logged.
 	ReceiptsChanged FindingKind = "receipts_changed"
@@ -77,8 +83,9 @@ func (r *Report) add(f Finding) {
 // earlier ones that others kept, and against the ledger unless that is nil. The
 // error is ErrInconsistent when the log itself, or its growth since an earlier
 // checkpoint, is not what was signed; differences of the ledger are findings. It
-// keeps some hundred bytes in memory for each record.
-func (l *Log) Verify(ctx context.Context, ledger Ledger, earlier ...Checkpoint) (Report, error) {
+// keeps some hundred bytes in memory for each record. A log that is still empty
+// does not know whom it is about: tenant says so then.
+func (l *Log) Verify(ctx context.Context, ledger Ledger, tenant deed.Tenant, earlier ...Checkpoint) (Report, error) {
 	at, err := l.Checkpoint()
 	if err != nil {
 		return Report{}, err
@@ -90,32 +97,36 @@ func (l *Log) Verify(ctx context.Context, ledger Ledger, earlier ...Checkpoint) 
 		}
 	}
 	logged := map[deed.EventID]entry{}
-	var tenant deed.Tenant
-	var tree frontier
+	tree := frontier{log: l}
 	err = l.each(ctx, at, func(n int64, record []byte) error {
 		if err := tree.isAt(n, earlier); err != nil {
 			return err
 		}
-		tree.add(record)
+		if err := tree.add(record); err != nil {
+			return err
+		}
 		r, err := readRecord(record)
 		if err != nil {
 			return fmt.Errorf("%w: record %d is none: %w", ErrInconsistent, n, err)
 		}
 		tenant = r.Tenant
+		if _, twice := logged[r.Event]; twice {
+			report.add(Finding{EventRepeated, n, r.Event, r.Operation})
+		}
 		logged[r.Event] = entry{number: n, sum: sha256.Sum256(record), operation: r.Operation, receipts: r.Receipts, digest: r.ReceiptsDigest}
 		report.count(r.Name)
 		return nil
 	})
 	switch {
-	case errors.Is(err, errBundle):
+	case errors.Is(err, errBundle), errors.Is(err, fs.ErrNotExist):
 		return report, fmt.Errorf("%w: %w", ErrInconsistent, err)
 	case err != nil:
 		return report, err
 	}
-	if err := tree.isAt(at.Size, append(earlier, at)); err != nil {
+	if err := errors.Join(tree.isAt(at.Size, append(earlier, at)), tree.end()); err != nil {
 		return report, err
 	}
-	if ledger == nil || at.Size == 0 {
+	if ledger == nil {
 		return report, nil
 	}
 	return report, report.compare(ctx, ledger, tenant, logged)
@@ -123,7 +134,7 @@ func (l *Log) Verify(ctx context.Context, ledger Ledger, earlier ...Checkpoint) 
 
 func (r *Report) count(name deed.EventName) {
 	switch name {
-	case deed.EventBegun:
+	case deed.EventBegun, deed.EventContinued:
 		r.Begun++
 	case deed.EventName(deed.Replay):
 		r.Replays++
@@ -147,6 +158,7 @@ func (r *Report) compare(ctx context.Context, ledger Ledger, tenant deed.Tenant,
 	held := receipts{ledger: ledger}
 	query := deed.EventQuery{Tenant: tenant, Limit: page}
 	var unlogged []Finding // since the latest event that is logged
+	newest := int64(-1)
 	for more := true; more; {
 		events, err := ledger.Events(ctx, query)
 		if err != nil {
@@ -162,6 +174,15 @@ func (r *Report) compare(ctx context.Context, ledger Ledger, tenant deed.Tenant,
 				r.add(f)
 			}
 			unlogged = unlogged[:0]
+			switch {
+			case known.seen:
+				r.add(Finding{EventRepeated, known.number, e.ID, e.OperationID})
+				continue
+			case known.number < newest:
+				r.add(Finding{EventMoved, known.number, e.ID, e.OperationID})
+			default:
+				newest = known.number
+			}
 			known.seen = true
 			logged[e.ID] = known
 			kind, err := known.differs(ctx, &held, e)
@@ -200,9 +221,9 @@ func (k entry) differs(ctx context.Context, held *receipts, e deed.Event) (Findi
 		return ReceiptsChanged, nil
 	}
 	first := now[:k.receipts]
-	record, err := recordOf(e, first)
-	if err != nil || sha256.Sum256(record) == k.sum {
-		return "", err
+	record, unfit := recordOf(e, first)
+	if unfit == nil && sha256.Sum256(record) == k.sum {
+		return "", nil
 	}
 	if is, err := digestOf(first); err != nil || is != k.digest {
 		return ReceiptsChanged, err

@@ -74,6 +74,15 @@ func TestWhatWasDoneToTheLedgerIsFound(t *testing.T) {
 				FROM events WHERE seq = 1`,
 			audit.Finding{Kind: audit.EventUnlogged, Record: -1},
 		},
+		"two events change places": {
+			"UPDATE events SET seq = -1 WHERE seq = 1; UPDATE events SET seq = 1 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = -1",
+			audit.Finding{Kind: audit.EventMoved, Record: 0},
+		},
+		"an event is there twice": {
+			"INSERT INTO events SELECT seq + 1000, id, tenant, operation, version, at, name, actor, attempt, status_from, status_to, reason, tool, fingerprint, data FROM events WHERE seq = 1",
+			audit.Finding{Kind: audit.EventRepeated, Record: 0},
+		},
+		"a time that cannot be written":  {"UPDATE events SET at = 9223372036854775807 WHERE seq = 1", audit.Finding{Kind: audit.EventChanged, Record: 0}},
 		"a receipt names another object": {"UPDATE receipts SET remote_id = 're_2'", audit.Finding{Kind: audit.ReceiptsChanged, Record: -2}},
 		"a receipt is taken out":         {"DELETE FROM receipts", audit.Finding{Kind: audit.ReceiptsChanged, Record: -2}},
 	} {
@@ -100,6 +109,46 @@ func TestWhatWasDoneToTheLedgerIsFound(t *testing.T) {
 	}
 }
 
+func TestALogThatHasAnEventTwiceSaysSo(t *testing.T) {
+	s := newScene(t)
+	s.append(t)
+	first := []byte(`{"tenant":"acme","event":"ev_1","version":1,"at":"2026-11-01T12:00:00Z","name":"begun","actor":"support"}`)
+	s.grow(t, [][]byte{first, first})
+	got, err := s.open(t).Verify(t.Context(), nil, "")
+	if err != nil || got.Found != 1 || got.Findings[0].Kind != audit.EventRepeated || got.Findings[0].Event != "ev_1" {
+		t.Errorf("the report is %+v, %v", got, err)
+	}
+}
+
+func TestAnEmptyLogWaitsForEverything(t *testing.T) {
+	s := newScene(t)
+	got := s.verify(t)
+	if n := s.append(t); got.Size != 0 || got.Waiting != n || n == 0 {
+		t.Errorf("before %d records came the report was %+v", n, got)
+	}
+}
+
+func TestTilesThatAreNotThoseOfTheRecordsAreFound(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"a bit":     func(path string) error { return os.WriteFile(path, make([]byte, 32), 0o600) },
+		"a file":    os.Remove,
+		"a cut one": func(path string) error { return os.Truncate(path, 31) },
+	} {
+		for _, tile := range []string{"tile/0/001", "tile/0/002.p/44", "tile/1/000.p/2"} {
+			t.Run(name+" of "+tile, func(t *testing.T) {
+				l := newLog(t)
+				l.grow(t, numbered(0, 556))
+				if err := spoil(filepath.Join(l.dir, filepath.FromSlash(tile))); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := l.open(t).Verify(t.Context(), nil, ""); !errors.Is(err, audit.ErrInconsistent) {
+					t.Errorf("verifying: %v", err)
+				}
+			})
+		}
+	}
+}
+
 func TestALogThatWasCutBackIsNotWhatWasSigned(t *testing.T) {
 	s := newScene(t)
 	old, err := os.ReadFile(filepath.Join(s.dir, "checkpoint"))
@@ -111,7 +160,7 @@ func TestALogThatWasCutBackIsNotWhatWasSigned(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, "checkpoint"), old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.open(t).Verify(t.Context(), s.ledger, kept); !errors.Is(err, audit.ErrInconsistent) {
+	if _, err := s.open(t).Verify(t.Context(), s.ledger, "acme", kept); !errors.Is(err, audit.ErrInconsistent) {
 		t.Errorf("a log that has an old checkpoint again: %v", err)
 	}
 }
@@ -131,7 +180,7 @@ func TestALogThatWasMadeAnewIsNotWhatWasSigned(t *testing.T) {
 	if got := s.verify(t); got.Found != 0 {
 		t.Errorf("who has the key makes a log that agrees with any ledger, but %+v", got)
 	}
-	if _, err := s.open(t).Verify(t.Context(), s.ledger, kept); !errors.Is(err, audit.ErrInconsistent) {
+	if _, err := s.open(t).Verify(t.Context(), s.ledger, "acme", kept); !errors.Is(err, audit.ErrInconsistent) {
 		t.Errorf("beside a checkpoint that was kept: %v", err)
 	}
 }
@@ -159,7 +208,7 @@ func TestFilesOfALogThatAreNotTheirOwnAnyMore(t *testing.T) {
 			if err := os.WriteFile(files[0], spoil(data), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.open(t).Verify(t.Context(), s.ledger); !errors.Is(err, audit.ErrInconsistent) {
+			if _, err := s.open(t).Verify(t.Context(), s.ledger, "acme"); !errors.Is(err, audit.ErrInconsistent) {
 				t.Errorf("verifying: %v", err)
 			}
 		})

@@ -141,7 +141,7 @@ func (d *described) validate() func(arguments []byte) string {
 		return d.schema.check
 	}
 	return func([]byte) string {
-		return fmt.Sprintf("the server lists no tool %s, and deed.yaml does not name it, so nothing is known of what it does; ask for the list of tools again", plain(d.Name, 100))
+		return fmt.Sprintf("unknown tool: the server lists no %s, and deed.yaml does not name it, so nothing is known of what it does; ask for the list of tools again", plain(d.Name, 100))
 	}
 }
 

@@ -92,6 +92,9 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 	if err != nil {
 		return ErrorMessage(m.ID, codeInternal, "tools/call: nothing was sent by this call: "+err.Error()), nil
 	}
+	if d.unlisted && answer.Decision == deed.Denied && answer.Reason == deed.ReasonBadArguments {
+		return ErrorMessage(m.ID, codeInvalidParams, "tools/call: "+answer.Text+"; nothing was sent"), nil // MCP 2025-11-25, server/tools, "Error Handling": an unknown tool is a protocol error
+	}
 	if grant != nil {
 		done := g.dispatch(ctx, c, d, r, grant, beat)
 		select {

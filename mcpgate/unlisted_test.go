@@ -20,7 +20,7 @@ func TestAToolThatNobodyListsOrNamesBeginsNothing(t *testing.T) {
 	c, u, clock, h := held(t, hints(nil), nil)
 	u.results = map[string]string{"tools/list": oneTool}
 	c.send(refund, 1)
-	mustContain(t, c.reply("1"), `"isError":true`, "the server lists no tool refund", "bad_arguments")
+	mustContain(t, c.reply("1"), `"error":{"code":-32602,"message":"tools/call: unknown tool: the server lists no refund, and deed.yaml does not name it`, "nothing was sent")
 	if n := u.count("tools/call"); n != 0 {
 		t.Errorf("the upstream received %d calls", n)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,19 +36,32 @@ of its own.
 	return c
 }
 
-// auditKey is a key: what was given, or what is in the file that it names.
-func auditKey(given, flag string) (string, error) {
-	if given == "" {
-		return "", fail(exitUsage, "%s is missing; nothing was done; deed audit init made it", flag)
+// A private key begins with this.
+const privateMark = "PRIVATE+KEY+"
+
+// privateKey reads a private key. What was given is not told: it may be the key.
+func privateKey(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	text := strings.TrimSpace(string(data))
+	if err != nil || !strings.HasPrefix(text, privateMark) {
+		return "", fail(exitUsage, "--key is no file with the private key of a log; nothing was done; give the file that deed audit init made")
 	}
-	data, err := os.ReadFile(given)
+	return text, nil
+}
+
+// verifierKey is a verifier key, or what is in the file that was given.
+func verifierKey(given string) (string, error) {
+	text := given
+	if data, err := os.ReadFile(given); err == nil {
+		text = strings.TrimSpace(string(data))
+	}
 	switch {
-	case err == nil:
-		return strings.TrimSpace(string(data)), nil
-	case errors.Is(err, fs.ErrNotExist) && strings.Contains(given, "+"):
-		return given, nil
+	case strings.HasPrefix(text, privateMark):
+		return "", fail(exitUsage, "--verifier is the private key of a log, a secret; nothing was done; give the file that ends in .pub")
+	case strings.Count(text, "+") < 2:
+		return "", fail(exitUsage, "--verifier is neither a verifier key nor a file with one; nothing was done; give the file that deed audit init made, which ends in .pub, or its text")
 	}
-	return "", fail(exitUsage, "%s: %w; nothing was done; give the file that deed audit init made", flag, err)
+	return text, nil
 }
 
 // logFlag names the folder of a log.
@@ -81,24 +95,34 @@ func (a *app) initAudit(dir, file, name string) error {
 		return &failure{code: exitUsage, err: err}
 	}
 	public := file + ".pub"
+	if inside, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(inside) {
+		return fail(exitUsage, "--key %s is in the folder of the log, which is made to be given away; nothing was made; keep it elsewhere", file)
+	}
 	for _, path := range []string{file, public} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return fail(exitRefused, "%s is there already; nothing was made; a log whose key is lost cannot go on, so no key is written over", path)
 		}
 	}
 	if err := errors.Join(newFile(file, private), newFile(public, verifier)); err != nil {
-		return fail(exitFailed, "writing the keys: %w; no log was made", err)
+		return fail(exitFailed, "writing the keys: %w; no log was made", errors.Join(err, unmade(file), unmade(public)))
 	}
 	at, err := audit.Create(dir, private)
 	if err != nil {
-		// Nothing was signed with these keys.
-		return errors.Join(err, os.Remove(file), os.Remove(public))
+		return errors.Join(err, unmade(file), unmade(public))
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"log": dir, "name": at.Name, "key": file, "verifier": verifier})
 	}
 	return a.print("made the log "+at.Name+" in "+dir, "private key: "+file+" (a secret: who has it can sign another history)",
 		"verifier key: "+verifier, "next: deed audit append --log "+shellWord(dir)+" --key "+shellWord(file)+" --config deed.yaml")
+}
+
+// unmade removes a file of a log that was not made: nothing was signed with it.
+func unmade(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // newFile writes a file that only its owner reads, and never over another one.
@@ -114,8 +138,10 @@ func newFile(path, text string) error {
 // toldAudit adds what to do about errors of a log.
 func toldAudit(err error) error {
 	switch {
+	case errors.Is(err, audit.ErrNoLog):
+		return &failure{code: exitUsage, err: err}
 	case errors.Is(err, audit.ErrBusy):
-		return fail(exitRefused, "%w; it goes on; a second one is not needed", err)
+		return fail(exitRefused, "%w; wait for it, or leave it to that one", err)
 	case errors.Is(err, audit.ErrNotSigned):
 		return fail(exitRefused, "%w; it is another log's, or the checkpoint was changed", err)
 	case errors.Is(err, audit.ErrInconsistent), errors.Is(err, audit.ErrUnproved):

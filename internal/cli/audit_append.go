@@ -21,57 +21,55 @@ func (a *app) auditAppendCommand() *cobra.Command {
 	var at place
 	var dir, key string
 	var every, trail time.Duration
-	c := &cobra.Command{
+	var c *cobra.Command
+	c = &cobra.Command{
 		Use: "append --log FOLDER --key FILE", Short: "Log what the ledger has recorded since", Args: cobra.NoArgs,
 		Long: `Appends the events that the ledger recorded after the newest record of the log,
 and signs a checkpoint. With --every it goes on until it is interrupted. It only
 reads the ledger, beside the gateways that use it.
 
 On PostgreSQL events of the last minute wait for the next time (--trail): another
-gateway may still commit one that is placed before them.`,
+gateway may still commit one that is placed before them. Never append to a copy of
+the folder, nor to one that was restored: a log that grows twice is two histories.`,
 		Example: "  deed audit append --log audit --key audit.key --config deed.yaml\n  deed audit append --log audit --key audit.key --config deed.yaml --every 10s",
 		RunE: action(func(ctx context.Context, _ []string) error {
-			if every < 0 || trail < 0 && trail != unset {
+			if every < 0 || trail < 0 {
 				return fail(exitUsage, "--every and --trail are spans of time, such as 10s; nothing was done")
 			}
-			private, err := auditKey(key, "--key")
+			private, err := privateKey(key)
 			if err != nil {
 				return err
 			}
-			return a.appendAudit(ctx, at, audit.Follower{Dir: dir, Key: private, Trail: trail}, every)
+			return a.appendAudit(ctx, at, audit.Follower{Dir: dir, Key: private, Trail: trail}, every, c.Flags().Changed("trail"))
 		}),
 	}
 	at.tenantFlags(c)
 	logFlag(c, &dir)
 	c.Flags().StringVar(&key, "key", "", "`file` of the private key")
 	c.Flags().DurationVar(&every, "every", 0, "`time` after which to look again; without it once")
-	c.Flags().DurationVar(&trail, "trail", unset, "leave out what is younger than this `time` (default: 1m on PostgreSQL, nothing on SQLite)")
-	c.Flags().Lookup("trail").DefValue = ""
+	c.Flags().DurationVar(&trail, "trail", 0, "leave out what is younger than this `time` (1m on PostgreSQL unless given)")
 	_ = c.MarkFlagRequired("key")
 	return c
 }
 
-// unset is a span of time that nobody gave.
-const unset = time.Duration(-1)
-
-func (a *app) appendAudit(ctx context.Context, at place, f audit.Follower, every time.Duration) (err error) {
-	at.reads = true
+func (a *app) appendAudit(ctx context.Context, at place, f audit.Follower, every time.Duration, trailed bool) (err error) {
 	core, who, err := a.operator(ctx, at)
 	if err != nil {
 		return err
 	}
 	defer a.closing(core, &err)
 	f.Ledger, f.Tenant, f.Clock = core.Ledger, who.Tenant, core.Clock
-	if f.Trail == unset {
-		f.Trail = 0
-		if core.OnDatabase() {
-			f.Trail = databaseTrail
-		}
+	if core.OnDatabase() && !trailed {
+		f.Trail = databaseTrail
 	}
-	for {
+	for first := true; ; first = false {
 		more, now, err := f.Append(ctx)
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case first:
 			return toldAudit(err)
+		default:
+			a.note(err.Error() + "; it is tried again in " + every.String())
 		}
 		if err == nil && (more > 0 || every == 0) {
 			if err := a.printAppended(more, now, core); err != nil {

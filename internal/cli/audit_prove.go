@@ -25,7 +25,7 @@ latest checkpoint. Whoever has the verifier key can check it without the ledger 
 without the log: deed audit check.`,
 		Example: "  deed audit prove op_01M8MAWDAQATERPGTGZS4YNB6H --log audit --verifier audit.key.pub > proof.json",
 		RunE: action(func(ctx context.Context, args []string) error {
-			verifier, err := auditKey(key, "--verifier")
+			verifier, err := verifierKey(key)
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ records are in the log, in this order. Whether there are others about the operat
 can only be told from the whole log: deed audit verify.`,
 		Example: "  deed audit check proof.json --verifier audit.example.org/acme+1c22d8a2+AZ...",
 		RunE: action(func(_ context.Context, args []string) error {
-			verifier, err := auditKey(key, "--verifier")
+			verifier, err := verifierKey(key)
 			if err != nil {
 				return err
 			}
@@ -101,6 +101,6 @@ func (a *app) checkProof(file, verifier string) error {
 	}
 	return a.print(append(table(rows), "",
 		fmt.Sprintf("%s about %s in the log %s of %d records, as %s signed it:", some(int64(len(records)), "record"), plain(string(proof.Operation)), at.Name, at.Size, at.Name),
-		fmt.Sprintf("%s begun, %s answered from the record, %s refused", some(count[deed.EventBegun], "attempt"), some(count[deed.EventName(deed.Replay)], "repeat"), some(count[deed.EventName(deed.Conflict)], "conflict")),
+		fmt.Sprintf("%s begun, %s answered from the record, %s refused", some(count[deed.EventBegun]+count[deed.EventContinued], "attempt"), some(count[deed.EventName(deed.Replay)], "repeat"), some(count[deed.EventName(deed.Conflict)], "conflict")),
 		"that there are no others can only be told from the whole log: deed audit verify")...)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/audit"
 )
 
@@ -28,14 +29,14 @@ Only checkpoints that were out of reach of whoever changed the ledger prove that
 nobody made the log anew: keep some elsewhere.`,
 		Example: "  deed audit verify --log audit --verifier audit.key.pub --since kept/2026-03-01 --config deed.yaml\n  deed audit verify --log audit --verifier audit.example.org/acme+1c22d8a2+AZ... --log-only",
 		RunE: action(func(ctx context.Context, _ []string) error {
-			verifier, err := auditKey(key, "--verifier")
+			verifier, err := verifierKey(key)
 			if err != nil {
 				return err
 			}
 			return a.verifyAudit(ctx, at, dir, verifier, since, alone)
 		}),
 	}
-	at.flags(c)
+	at.tenantFlags(c)
 	logFlag(c, &dir)
 	c.Flags().StringVar(&key, "verifier", "", "verifier `key` of the log, or its file")
 	c.Flags().StringArrayVar(&since, "since", nil, "`file` with an earlier checkpoint; may be repeated")
@@ -62,16 +63,16 @@ func (a *app) verifyAudit(ctx context.Context, at place, dir, verifier string, s
 		return toldAudit(err)
 	}
 	var ledger audit.Ledger
+	var tenant deed.Tenant
 	if !alone {
-		at.reads = true
-		core, _, opened := a.operator(ctx, at)
+		core, who, opened := a.operator(ctx, at)
 		if opened != nil {
 			return opened
 		}
 		defer a.closing(core, &err)
-		ledger = core.Ledger
+		ledger, tenant = core.Ledger, who.Tenant
 	}
-	report, err := log.Verify(ctx, ledger, earlier...)
+	report, err := log.Verify(ctx, ledger, tenant, earlier...)
 	if err != nil {
 		return toldAudit(err)
 	}
@@ -99,7 +100,7 @@ func auditLines(r audit.Report, earlier int, alone bool) []string {
 	case alone:
 		return append(lines, "no ledger was looked at")
 	case r.Found == 0:
-		return append(lines, fmt.Sprintf("the ledger has all of that as it was logged; %s not logged yet: deed audit append", some(r.Waiting, "newer event")))
+		return append(lines, fmt.Sprintf("the ledger has these events in their order, and the receipts that there were; %s not logged yet: deed audit append", some(r.Waiting, "newer event")))
 	}
 	rows := [][]string{{"DIFFERENT", "RECORD", "EVENT", "OPERATION"}}
 	for _, f := range r.Findings {
@@ -120,7 +121,9 @@ func auditLines(r audit.Report, earlier int, alone bool) []string {
 var meaning = map[audit.FindingKind]string{
 	audit.EventChanged:    "the event was changed",
 	audit.EventGone:       "the event was taken out",
-	audit.EventUnlogged:   "the event was put in later",
+	audit.EventUnlogged:   "the event was put in, or committed late",
+	audit.EventMoved:      "the event was moved",
+	audit.EventRepeated:   "the event is there twice",
 	audit.ReceiptsChanged: "receipts were changed",
 }
 
