@@ -23,7 +23,7 @@ type budgetLine struct {
 }
 
 func (a *app) budgetsCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	list := &cobra.Command{
 		Use: "list", Short: "Show what each budget has given out: held, spent, left", Args: cobra.NoArgs,
 		Long: `Shows every share of every configured budget. Held is what operations without a

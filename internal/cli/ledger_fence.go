@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) fenceCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	var since, reason string
 	var lift bool
 	c := &cobra.Command{

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) opsApproveCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	var digest, reason, edited string
 	c := &cobra.Command{
 		Use: "approve OPERATION --digest DIGEST", Short: "Consent to exactly the proposal that the digest names", Args: cobra.ExactArgs(1),
@@ -61,7 +61,7 @@ there is some.`,
 }
 
 func (a *app) opsDenyCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	var digest, reason string
 	c := &cobra.Command{
 		Use: "deny OPERATION --digest DIGEST --reason TEXT", Short: "Refuse the proposal that the digest names, for good", Args: cobra.ExactArgs(1),

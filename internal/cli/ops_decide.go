@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) opsResolveCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	var res deed.Resolution
 	var committed, notApplied, abandon bool
 	var many manyOf
@@ -116,7 +116,7 @@ func (a *app) opsReopenCommand() *cobra.Command {
 }
 
 func (a *app) reasonedCommand(use, short, example string, apply func(context.Context, desk, deed.OperationID, string) (*deed.Operation, error)) *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	var reason string
 	c := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: cobra.ExactArgs(1),

@@ -34,7 +34,7 @@ type listing struct {
 }
 
 func (a *app) opsListCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	var l listing
 	c := &cobra.Command{
 		Use: "list", Short: "List operations, newest first", Args: cobra.NoArgs,

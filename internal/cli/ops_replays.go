@@ -35,7 +35,7 @@ type replayProof struct {
 }
 
 func (a *app) opsProveReplayCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	c := &cobra.Command{
 		Use: "prove-replay OPERATION", Short: "Show the events of one execution and its replays, and what they prove", Args: cobra.ExactArgs(1),
 		Long: `Prints the recorded events that say how often the operation was sent and how often

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) opsShowCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	var arguments bool
 	c := &cobra.Command{
 		Use: "show OPERATION", Short: "Show one operation: what was sent, its history, what may be done next", Args: cobra.ExactArgs(1),

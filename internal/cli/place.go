@@ -25,9 +25,9 @@ type place struct {
 	ledger string
 	tenant string
 	server string
-	// secretless: the command asks no server, so that it works without the secrets
+	// reads: the command works on the ledger and asks no server: it needs no secrets
 	// of servers.
-	secretless bool
+	reads bool
 }
 
 func (p *place) flags(c *cobra.Command) {

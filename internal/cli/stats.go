@@ -50,7 +50,7 @@ type heldMoney struct {
 type decisionsOf map[string]int
 
 func (a *app) statsCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	var since time.Duration
 	c := &cobra.Command{
 		Use: "stats", Short: "Count operations by status and decisions by tool; the oldest doubt, the money held", Args: cobra.NoArgs,

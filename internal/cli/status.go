@@ -35,7 +35,7 @@ type summary struct {
 }
 
 func (a *app) statusCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	c := &cobra.Command{
 		Use: "status", Short: "Show the ledger: where it is, how many operations of which status, the oldest uncertain one", Args: cobra.NoArgs,
 		Example: "  deed status\n  deed status --config deed.yaml --json",

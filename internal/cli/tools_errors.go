@@ -34,7 +34,7 @@ const (
 )
 
 func (a *app) toolsErrorsCommand() *cobra.Command {
-	at := place{secretless: true}
+	at := place{reads: true}
 	var tool string
 	c := &cobra.Command{
 		Use: "errors", Short: "Show the texts that tools answer errors with, how often, and the newest examples", Args: cobra.NoArgs,

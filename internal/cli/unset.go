@@ -24,7 +24,7 @@ func (a *app) rulesFor(p place) (*policy.Config, []string, error) {
 	switch {
 	case err == nil || !errors.As(err, &wrong):
 		return config, a.Env, err
-	case !p.secretless:
+	case !p.reads:
 		if _, _, failed := a.standingIn(p.config); failed == nil {
 			err = fail(exitUsage, "%w; this command asks servers: commands that only read the ledger or decide in it need none of their secrets", err)
 		}
