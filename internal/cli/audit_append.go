@@ -18,7 +18,7 @@ import (
 const databaseTrail = time.Minute
 
 func (a *app) auditAppendCommand() *cobra.Command {
-	var at place
+	at := place{reads: true}
 	var dir, key string
 	var every, trail time.Duration
 	var c *cobra.Command

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) auditVerifyCommand() *cobra.Command {
-	var at place
+	at := place{reads: true}
 	var dir, key string
 	var since []string
 	var alone bool
