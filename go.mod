@@ -33,9 +33,7 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	github.com/emersion/go-message v0.18.2 // indirect
-)
+require github.com/emersion/go-message v0.18.2 // indirect
 
 require (
 	cel.dev/expr v0.25.2 // indirect
@@ -64,7 +62,7 @@ require (
 	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
-	github.com/spf13/pflag v1.0.9 // indirect
+	github.com/spf13/pflag v1.0.9
 	github.com/wneessen/go-mail v0.8.1
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
