@@ -19,7 +19,7 @@ type frontier struct {
 	roots []tlog.Hash
 	// tiles are the hashes of the tile of each level that is not full yet, count
 	// those that are.
-	tiles []([]byte)
+	tiles [][]byte
 	count []int64
 }
 

@@ -50,12 +50,13 @@ func Create(dir, private string) (Checkpoint, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Checkpoint{}, fmt.Errorf("making a log: %w; nothing was made", err)
 	}
-	return l.publish(Checkpoint{Root: root}, signer)
+	made, err := l.publish(Checkpoint{Root: root}, signer)
+	return made, errors.Join(err, syncFolder(filepath.Dir(l.dir)))
 }
 
 // Open opens a log for those who read it and know its verifier key.
 func Open(dir, verifier string) (*Log, error) {
-	l := &Log{dir: dir, verifier: verifier}
+	l := &Log{dir: filepath.Clean(dir), verifier: verifier}
 	_, err := l.Checkpoint()
 	return l, err
 }
@@ -67,7 +68,7 @@ func withKey(dir, private string) (*Log, note.Signer, error) {
 		return nil, nil, fmt.Errorf("the key of the log %s: %w; nothing was done; give the private key that made the log", dir, err)
 	}
 	verifier, err := verifierOf(private)
-	return &Log{dir: dir, verifier: verifier}, signer, err
+	return &Log{dir: filepath.Clean(dir), verifier: verifier}, signer, err
 }
 
 func (l *Log) file(name string) string { return filepath.Join(l.dir, name) }

@@ -26,9 +26,8 @@ type Report struct {
 	Size int64     `json:"records"`
 	Root tlog.Hash `json:"root"`
 	// Begun counts the attempts that were begun or continued, each the leave to
-	// send once;
-	// Replays the repeats that were answered from the record, Conflicts those that
-	// were refused.
+	// send once; Replays the repeats that were answered from the record, Conflicts
+	// those that were refused.
 	Begun     int64 `json:"begun"`
 	Replays   int64 `json:"replays"`
 	Conflicts int64 `json:"conflicts"`
