@@ -10,8 +10,12 @@ type Attempt struct {
 	Number int `json:"attempt"`
 	// Nonce tells this begin from any other, so that a commit whose
 	// acknowledgement was lost can be recognised.
-	Nonce  string `json:"nonce"`
-	Worker string `json:"worker"`
+	Nonce string `json:"nonce"`
+	// Arguments are the frozen bytes that the attempt sends, which a person may
+	// have edited since the call. Only functions passed to [Runtime.Do] and
+	// [DoTx] are given them here; elsewhere they are the operation's.
+	Arguments []byte `json:"-"`
+	Worker    string `json:"worker"`
 	// UpstreamIdentity is where this attempt was sent.
 	UpstreamIdentity string    `json:"upstream_identity"`
 	BegunAt          time.Time `json:"begun_at"`

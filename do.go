@@ -11,11 +11,13 @@ import (
 // Do runs fn at most once for the call's key and answers every repeat from
 // the record.
 //
-// fn is told the attempt and returns the receipt of what it did: remote
-// system, id and url, and the result to be replayed. Its context carries
-// ctx's values but not its cancellation, and ends at the rule's hard timeout:
-// a caller that leaves does not stop an effect under way. fn must not send
-// anything after attempt.SendBy, and must not send anything twice by itself.
+// fn sends attempt.Arguments, whatever this call carried: they are what was
+// proposed first, what was marked to be found again, or what a person edited
+// when approving. It returns the receipt of what it did: remote system, id and
+// url, and the result to be replayed. Its context carries ctx's values but not
+// its cancellation, and ends at the rule's hard timeout: a caller that leaves
+// does not stop an effect under way. fn must not send anything after
+// attempt.SendBy, and must not send anything twice by itself.
 //
 // An error wrapped by [NotSent] proves that nothing left and makes the
 // operation failed and retryable; one wrapped by [Refused] is the provider's
@@ -80,8 +82,10 @@ func perform(ctx context.Context, g *Grant, fn func(context.Context, Attempt) (R
 }
 
 func (g *Grant) attempt() Attempt {
+	attempt := Attempt{Number: g.Attempt, SendBy: g.SendBy, ProviderKey: g.ProviderKey}
 	if op := g.answer.Operation; op != nil && op.Current() != nil {
-		return *op.Current()
+		attempt = *op.Current()
 	}
-	return Attempt{Number: g.Attempt, SendBy: g.SendBy, ProviderKey: g.ProviderKey}
+	attempt.Arguments = g.Arguments
+	return attempt
 }

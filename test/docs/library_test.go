@@ -15,7 +15,7 @@ import (
 // payments stands for a program's own client of a provider.
 type payments struct{}
 
-func (payments) Refund(context.Context, string, int) (string, error) { return "re_1", nil }
+func (payments) Refund(context.Context, []byte) (string, error) { return "re_1", nil }
 
 // The README shows the body of refundOnce.
 func refundOnce(ctx context.Context, path string, provider payments) error {
@@ -36,7 +36,7 @@ func refundOnce(ctx context.Context, path string, provider payments) error {
 		Key:       deed.OperationKey("refund:order-1042:first"),
 		Arguments: []byte(`{"order_id":"1042","amount":12}`),
 	}, func(ctx context.Context, attempt deed.Attempt) (deed.Receipt, error) {
-		id, err := provider.Refund(ctx, "1042", 12)
+		id, err := provider.Refund(ctx, attempt.Arguments)
 		return deed.Receipt{RemoteSystem: "payments", RemoteID: id}, err
 	})
 	if err != nil {
