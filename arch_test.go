@@ -131,6 +131,28 @@ func TestImportsFollowTheLaw(t *testing.T) {
 	}
 }
 
+// The adapter to Temporal is a module of its own, which embedders do not load.
+func TestTheTemporalModuleImportsOfThisOneTheRootOnly(t *testing.T) {
+	files, err := filepath.Glob("temporal/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the module's files: %v, %v", files, err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range file.Imports {
+			if path, _ := strconv.Unquote(spec.Path.Value); strings.HasPrefix(path, module+"/") {
+				t.Errorf("%s imports %s", name, path)
+			}
+		}
+	}
+}
+
 func TestEmbeddersGetOnlyTheStandardLibrary(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".").Output()
 	if err != nil {

@@ -1,0 +1,115 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package temporal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+)
+
+// argumentsOf returns the JSON object that stands for an Activity's arguments in
+// rules, fingerprints and the ledger: the only argument where that is an object,
+// and {"args": [...]} otherwise.
+func argumentsOf(args []any) ([]byte, error) {
+	texts := make([]json.RawMessage, len(args))
+	for i, arg := range args {
+		text, err := textOf(arg)
+		if err != nil {
+			return nil, fmt.Errorf("argument %d of the Activity: %w; it did not run", i+1, err)
+		}
+		texts[i] = text
+	}
+	if len(texts) == 1 && isObject(texts[0]) {
+		return texts[0], nil
+	}
+	return json.Marshal(map[string][]json.RawMessage{"args": texts})
+}
+
+func isObject(text []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) }
+
+// textOf returns the value as JSON, as Temporal's own converter writes it.
+func textOf(value any) (json.RawMessage, error) {
+	if _, dynamic := value.(converter.EncodedValues); dynamic {
+		return nil, errors.New("a dynamic Activity has arguments that nobody has decoded: register a guarded one under its name")
+	}
+	payload, err := converter.GetDefaultDataConverter().ToPayload(value)
+	if err != nil {
+		return nil, err
+	}
+	switch string(payload.GetMetadata()[converter.MetadataEncoding]) {
+	case converter.MetadataEncodingNil:
+		return json.RawMessage("null"), nil
+	case converter.MetadataEncodingJSON, converter.MetadataEncodingProtoJSON:
+		return payload.GetData(), nil
+	}
+	return json.Marshal(payload.GetData())
+}
+
+// frozen returns the arguments of the snapshot in the types of args.
+func frozen(snapshot []byte, args []any) ([]any, error) {
+	texts := []json.RawMessage{snapshot}
+	if proposed, err := argumentsOf(args); err != nil {
+		return nil, err
+	} else if len(args) != 1 || !isWhole(args[0], proposed) {
+		var listed struct {
+			Args []json.RawMessage `json:"args"`
+		}
+		if err := json.Unmarshal(snapshot, &listed); err != nil {
+			return nil, fmt.Errorf("the frozen arguments are not those of this Activity: %w; nothing was sent", err)
+		}
+		texts = listed.Args
+	}
+	if len(texts) != len(args) {
+		return nil, fmt.Errorf("the frozen arguments are %d and the Activity takes %d: was it changed since it was first called? Nothing was sent", len(texts), len(args))
+	}
+	values := make([]any, len(args))
+	for i, arg := range args {
+		value, err := valueOf(texts[i], arg)
+		if err != nil {
+			return nil, fmt.Errorf("argument %d as it was frozen: %w; nothing was sent", i+1, err)
+		}
+		values[i] = value
+	}
+	return values, nil
+}
+
+// isWhole reports whether the argument stands for itself in the arguments.
+func isWhole(arg any, arguments []byte) bool {
+	text, err := textOf(arg)
+	return err == nil && bytes.Equal(text, arguments)
+}
+
+// valueOf reads the text into the type of like.
+func valueOf(text []byte, like any) (any, error) {
+	model, err := converter.GetDefaultDataConverter().ToPayload(like)
+	if err != nil {
+		return nil, err
+	}
+	payload := &commonpb.Payload{Metadata: model.GetMetadata(), Data: text}
+	switch string(model.GetMetadata()[converter.MetadataEncoding]) {
+	case converter.MetadataEncodingNil:
+		payload.Metadata = map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}
+	case converter.MetadataEncodingJSON, converter.MetadataEncodingProtoJSON:
+	default:
+		if err := json.Unmarshal(text, &payload.Data); err != nil {
+			return nil, err
+		}
+	}
+	if _, raw := like.(converter.RawValue); raw {
+		return converter.NewRawValue(payload), nil
+	}
+	if like == nil {
+		return nil, errors.New("the Activity was called without it, so its type is not known")
+	}
+	value := reflect.New(reflect.TypeOf(like))
+	if err := converter.GetDefaultDataConverter().FromPayload(payload, value.Interface()); err != nil {
+		return nil, err
+	}
+	return value.Elem().Interface(), nil
+}

@@ -1,0 +1,10 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package temporal
+
+import "github.com/deed-run/deed"
+
+// MayRetry and Saying are for tests.
+var MayRetry = mayRetry
+
+func Saying(decision deed.Decision) string { return saying[decision] }

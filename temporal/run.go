@@ -1,0 +1,97 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package temporal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+
+	"github.com/deed-run/deed"
+)
+
+// run is one execution of an Activity, and what came of it if it was granted an
+// attempt.
+type run struct {
+	guard    *guard
+	info     activity.Info
+	in       *interceptor.ExecuteActivityInput
+	next     interceptor.ActivityInboundInterceptor
+	caller   context.Context
+	proposed []byte
+
+	// unrecorded: no record stands behind it: a read-only Activity, or observe
+	// mode.
+	unrecorded bool
+	done       bool
+	result     any
+	err        error
+	receipt    deed.Receipt
+}
+
+type runKey struct{}
+
+// AttemptOf returns the attempt that lets the Activity of ctx run, with the key
+// to present to a provider that honours one; false in an Activity that is not
+// guarded.
+func AttemptOf(ctx context.Context) (deed.Attempt, bool) {
+	granted, ok := ctx.Value(runKey{}).(granted)
+	return granted.attempt, ok
+}
+
+// SetReceipt tells the ledger by which id the Activity's effect is known at its
+// provider: RemoteSystem, RemoteID, RemoteURL and Items are kept if the Activity
+// succeeds. It does nothing in an Activity that is not guarded. It is not safe
+// for concurrent use.
+func SetReceipt(ctx context.Context, receipt deed.Receipt) {
+	if granted, ok := ctx.Value(runKey{}).(granted); ok {
+		granted.run.receipt = receipt
+	}
+}
+
+type granted struct {
+	attempt deed.Attempt
+	run     *run
+}
+
+// attempt runs the Activity with the frozen arguments.
+func (r *run) attempt(ctx context.Context, attempt deed.Attempt) (deed.Receipt, error) {
+	r.unrecorded = attempt.Number == 0
+	if r.unrecorded {
+		// Nothing is at stake: the caller may cancel, as if deed were not there.
+		cancelled, cancel := context.WithCancelCause(ctx)
+		defer context.AfterFunc(r.caller, func() { cancel(context.Cause(r.caller)) })()
+		ctx = cancelled
+	}
+	in := *r.in
+	if !bytes.Equal(attempt.Arguments, r.proposed) {
+		args, err := frozen(attempt.Arguments, r.in.Args)
+		if err != nil {
+			r.err = err
+			return deed.Receipt{}, deed.NotSent(err)
+		}
+		in.Args = args
+	}
+	result, err := r.next.ExecuteActivity(context.WithValue(ctx, runKey{}, granted{attempt, r}), &in)
+	if errors.Is(err, activity.ErrResultPending) {
+		err = fmt.Errorf("a guarded Activity cannot be completed later by its token: what it has begun by now is unknown (%w)", err)
+	}
+	if err != nil && r.guard.options.Classify != nil {
+		err = r.guard.options.Classify(r.info, err)
+	}
+	if err != nil {
+		r.err = err
+		return deed.Receipt{}, err
+	}
+	r.done, r.result = true, result
+	receipt := deed.Receipt{
+		RemoteSystem: r.receipt.RemoteSystem, RemoteID: r.receipt.RemoteID, RemoteURL: r.receipt.RemoteURL, Items: r.receipt.Items,
+	}
+	// What cannot be encoded is not kept, and Temporal says why it cannot be.
+	receipt.Result, _ = encode(result)
+	return receipt, nil
+}

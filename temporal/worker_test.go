@@ -1,0 +1,196 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package temporal_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/deed-run/deed"
+	deedtemporal "github.com/deed-run/deed/temporal"
+)
+
+func TestALocalActivityIsGuardedToo(t *testing.T) {
+	b, p := newBench(t), &payments{}
+	b.outer = []interceptor.WorkerInterceptor{&lossy{}}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(func(ctx workflow.Context) (refunded, error) {
+		ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
+		var done refunded
+		err := workflow.ExecuteLocalActivity(deedtemporal.WithKey(ctx, key), p.Refund, order).Get(ctx, &done)
+		return done, err
+	})
+	if done := result(t, env); done.ID != "re_1" {
+		t.Errorf("the Workflow got %+v", done)
+	}
+	p.want(t, order)
+}
+
+func TestWorkersWithOneLedgerPayOnceBetweenThem(t *testing.T) {
+	b := newBench(t)
+	paying := make(chan struct{})
+	p := &payments{after: func(context.Context, int) error {
+		<-paying
+		return nil
+	}}
+	const workers = 4
+	var envs [workers]*testsuite.TestWorkflowEnvironment
+	for i := range envs {
+		b.guard.Runtime = b.runtime()
+		envs[i] = b.workflow(p)
+	}
+	var running sync.WaitGroup
+	for _, env := range envs {
+		running.Go(func() { env.ExecuteWorkflow(refundOnce, order) })
+	}
+	close(paying)
+	running.Wait()
+	for _, env := range envs {
+		if done := result(t, env); done.ID != "re_1" {
+			t.Errorf("a Workflow got %+v", done)
+		}
+	}
+	p.want(t, order)
+}
+
+func TestAnActivityThatIsCancelledInTheMiddleIsAwaited(t *testing.T) {
+	b := newBench(t)
+	cancelled := make(chan struct{})
+	p := &payments{after: func(ctx context.Context, _ int) error {
+		<-cancelled
+		return ctx.Err()
+	}}
+	b.outer = []interceptor.WorkerInterceptor{&cancelling{cancelled: cancelled}}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(refundOnce, order)
+	if done := result(t, env); done.ID != "re_1" {
+		t.Errorf("the Workflow got %+v", done)
+	}
+	p.want(t, order)
+}
+
+func TestAReadOnlyActivityRunsEachTimeAndCanBeCancelled(t *testing.T) {
+	b := newBench(t)
+	b.rule(func(r *deed.Rule) { r.Effect = deed.EffectReadOnly })
+	cancelled := make(chan struct{})
+	p := &payments{after: func(ctx context.Context, times int) error {
+		if times == 1 {
+			return errors.New("try again")
+		}
+		<-ctx.Done()
+		return temporal.NewNonRetryableApplicationError("stopped in the middle", "stopped", context.Cause(ctx))
+	}}
+	b.outer = []interceptor.WorkerInterceptor{&cancelling{cancelled: cancelled, attempt: 2}}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(brief(ctx), "Refund", order).Get(ctx, nil)
+	})
+	if err := env.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "stopped in the middle") {
+		t.Errorf("the Workflow ended with %v", err)
+	}
+	p.want(t, order, order)
+	page, err := b.rt.List(t.Context(), operator, deed.Query{})
+	if err != nil || len(page.Operations) != 0 {
+		t.Errorf("the ledger holds %v, %v", page.Operations, err)
+	}
+}
+
+func TestSessionsAndUnguardedActivitiesPass(t *testing.T) {
+	b, p := newBench(t), &payments{}
+	b.guard.Unguarded = []string{"Refund"}
+	options := b.options()
+	options.EnableSessionWorker = true
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetWorkerOptions(options)
+	env.RegisterActivity(p)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		session, err := workflow.CreateSession(patient(ctx), &workflow.SessionOptions{CreationTimeout: time.Minute, ExecutionTimeout: time.Hour})
+		if err != nil {
+			return err
+		}
+		defer workflow.CompleteSession(session)
+		return workflow.ExecuteActivity(session, "Refund", order).Get(session, nil)
+	})
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	p.want(t, order)
+	page, err := b.rt.List(t.Context(), operator, deed.Query{})
+	if err != nil || len(page.Operations) != 0 {
+		t.Errorf("the ledger holds %v, %v", page.Operations, err)
+	}
+}
+
+func TestAWorkerWhoseRuntimeIsClosedRunsNothing(t *testing.T) {
+	b, p := newBench(t), &payments{}
+	if err := b.rt.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(deedtemporal.WithKey(brief(ctx), key), "Refund", order).Get(ctx, nil)
+	})
+	told, failure := report(t, env)
+	if told.Reason != deed.ReasonStoreUnavailable || failure.NonRetryable() {
+		t.Errorf("the Workflow was told %+v by %v", told, failure)
+	}
+	p.want(t)
+}
+
+func TestAnErrorOfPrepareStopsTheActivity(t *testing.T) {
+	b, p := newBench(t), &payments{}
+	b.guard.Prepare = func(context.Context, activity.Info, *deed.Call) error { return errors.New("the order is not known") }
+	env := b.workflow(p)
+	env.ExecuteWorkflow(refundOnce, order)
+	if told, _ := report(t, env); told.Decision != deed.Denied || told.Text != "the order is not known" {
+		t.Errorf("the Workflow was told %+v", told)
+	}
+	p.want(t)
+}
+
+func TestAnActivityKnowsItsAttempt(t *testing.T) {
+	b := newBench(t)
+	b.rule(func(r *deed.Rule) {
+		r.ProviderKey = &deed.ProviderKeyRule{Retention: 24 * time.Hour, Margin: time.Hour}
+	})
+	var attempt deed.Attempt
+	p := &payments{after: func(ctx context.Context, _ int) error {
+		attempt, _ = deedtemporal.AttemptOf(ctx)
+		return nil
+	}}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(refundOnce, order)
+	result(t, env)
+	if attempt.Number != 1 || attempt.ProviderKey == "" || string(attempt.Arguments) != `{"order":"1042","amount":12}` {
+		t.Errorf("the Activity saw %+v", attempt)
+	}
+	if _, ok := deedtemporal.AttemptOf(t.Context()); ok {
+		t.Error("there is an attempt where nothing is guarded")
+	}
+}
+
+func TestOptionsThatGuardNothingAreRefused(t *testing.T) {
+	b := newBench(t)
+	for name, options := range map[string]deedtemporal.Options{
+		"Options.Runtime":  {Principal: caller},
+		"no tenant":        {Runtime: b.rt, Principal: deed.Principal{Actor: "orders", Rights: caller.Rights}},
+		"no actor":         {Runtime: b.rt, Principal: deed.Principal{Tenant: "acme", Rights: caller.Rights}},
+		"deed.RightCall":   {Runtime: b.rt, Principal: deed.Principal{Tenant: "acme", Actor: "orders"}},
+		"Options.Upstream": {Runtime: b.rt, Principal: caller, Upstream: "a/b"},
+	} {
+		if guard, err := deedtemporal.New(options); err == nil || guard != nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
