@@ -54,9 +54,7 @@ func textOf(value any) (json.RawMessage, error) {
 // frozen returns the arguments of the snapshot in the types of args.
 func frozen(snapshot []byte, args []any) ([]any, error) {
 	texts := []json.RawMessage{snapshot}
-	if proposed, err := argumentsOf(args); err != nil {
-		return nil, err
-	} else if len(args) != 1 || !isWhole(args[0], proposed) {
+	if len(args) != 1 || !isWhole(args[0]) {
 		var listed struct {
 			Args []json.RawMessage `json:"args"`
 		}
@@ -79,10 +77,10 @@ func frozen(snapshot []byte, args []any) ([]any, error) {
 	return values, nil
 }
 
-// isWhole reports whether the argument stands for itself in the arguments.
-func isWhole(arg any, arguments []byte) bool {
+// isWhole reports whether the argument, as the only one, stands for itself.
+func isWhole(arg any) bool {
 	text, err := textOf(arg)
-	return err == nil && bytes.Equal(text, arguments)
+	return err == nil && isObject(text)
 }
 
 // valueOf reads the text into the type of like.

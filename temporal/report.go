@@ -22,11 +22,12 @@ type Report struct {
 	Status    deed.Status      `json:"status,omitempty"`
 	Operation deed.OperationID `json:"operation_id,omitempty"`
 	// Text is what a person, the Activity or a check said, for people.
-	Text       string        `json:"text,omitempty"`
-	RetryAfter time.Duration `json:"retry_after,omitempty"`
+	Text string `json:"text,omitempty"`
 	// Receipt is set when it was done and only its result is missing: discarded
 	// after its retention, or settled by a look-up or a person.
 	Receipt *deed.Receipt `json:"receipt,omitempty"`
+
+	retryAfter time.Duration
 }
 
 // Done reports whether the operation that the Activity asks for was done, though
@@ -55,7 +56,7 @@ func ReportOf(err error) (Report, bool) {
 // reportOf tells how the operation stands: an attempt that was made is told by
 // its outcome.
 func reportOf(answer deed.Answer) Report {
-	r := Report{Decision: answer.Decision, Reason: answer.Reason, Text: answer.Text, RetryAfter: answer.RetryAfter, Receipt: answer.Receipt()}
+	r := Report{Decision: answer.Decision, Reason: answer.Reason, Text: answer.Text, Receipt: answer.Receipt(), retryAfter: answer.RetryAfter}
 	if op := answer.Operation; op != nil {
 		r.Operation, r.Status = op.ID, answer.Effective
 	}
@@ -80,7 +81,7 @@ func (r Report) err(cause error, retry bool) error {
 		message += ": " + r.Text
 	}
 	return temporal.NewApplicationErrorWithOptions(message, ErrorType(r.Decision), temporal.ApplicationErrorOptions{
-		NonRetryable: !retry, Cause: cause, Details: []any{r}, NextRetryDelay: r.RetryAfter,
+		NonRetryable: !retry, Cause: cause, Details: []any{r}, NextRetryDelay: r.retryAfter,
 	})
 }
 
@@ -97,8 +98,8 @@ var saying = map[deed.Decision]string{
 	deed.Expired:          "it never ran, and may not run any more",
 }
 
-// passing are the denials that end without a change of the call.
-var passing = []deed.Reason{
+// temporary are the denials that end without a change of the call.
+var temporary = []deed.Reason{
 	deed.ReasonRate, deed.ReasonLoop, deed.ReasonStoreUnavailable, deed.ReasonPolicyOutdated, deed.ReasonFenced,
 }
 
@@ -113,7 +114,7 @@ func mayRetry(answer deed.Answer) bool {
 	case deed.Failed:
 		return answer.Operation != nil && answer.Operation.Retryable
 	case deed.Denied:
-		return slices.Contains(passing, r.Reason)
+		return slices.Contains(temporary, r.Reason)
 	}
 	return false
 }
