@@ -34,7 +34,7 @@ type Options struct {
 	// Unguarded names the Activity types that pass as if deed were not there.
 	Unguarded []string
 	// Prepare, when set, changes the call before it is decided: its key, its
-	// principal, its meta. With an error the Activity does not run.
+	// tool, its principal, its meta. With an error the Activity does not run.
 	Prepare func(ctx context.Context, info activity.Info, call *deed.Call) error
 	// Classify, when set, says what an Activity's error proves: it returns the
 	// error wrapped by [deed.NotSent] or [deed.Refused], or as it is. An error

@@ -159,6 +159,28 @@ func TestAnErrorOfPrepareStopsTheActivity(t *testing.T) {
 	p.want(t)
 }
 
+func TestAnActivityThatTakesTheNameOfAGatewaysToolSharesItsOperations(t *testing.T) {
+	b, p := newBench(t), &payments{}
+	_, err := b.rt.Do(t.Context(), deed.Call{
+		Principal: caller, Tool: "payments/refund", Key: deed.OperationKey(key), Arguments: []byte(`{"amount":12,"order":"1042"}`),
+	}, func(context.Context, deed.Attempt) (deed.Receipt, error) {
+		return deed.Receipt{RemoteID: "re_9", Result: []byte(`{"id":"re_9","amount":12}`)}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.guard.Prepare = func(_ context.Context, _ activity.Info, call *deed.Call) error {
+		call.Tool = "payments/refund"
+		return nil
+	}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(refundOnce, order)
+	if done := result(t, env); done.ID != "re_9" {
+		t.Errorf("the Workflow got %+v", done)
+	}
+	p.want(t)
+}
+
 func TestAnActivityKnowsItsAttempt(t *testing.T) {
 	b := newBench(t)
 	b.rule(func(r *deed.Rule) {
