@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ type ListedTool struct {
 	Facts deed.ToolFacts
 	// Arguments are the names of the top-level arguments in its schema.
 	Arguments []string
+	// Schema is that of its arguments, as its upstream lists it.
+	Schema json.RawMessage
 	// Made: deed makes the tool itself, of a description that says what its
 	// answers prove and how its effects are marked; Looks: its maker looks them up.
 	Made  bool

@@ -42,6 +42,10 @@ func listed(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
+// Nearest finds the name that was probably meant, as the remedies of this
+// package do, or "".
+func Nearest(text string, names []string) string { return nearest(text, names) }
+
 // nearest finds the name that was probably meant, or "". A third of the
 // letters may differ.
 func nearest(text string, names []string) string {

@@ -103,11 +103,15 @@ func (a *app) playProof(ctx context.Context, o proveOptions, binary string) (fau
 	if o.door != "stdio" {
 		return faultkit.Report{}, fail(exitUsage, "--door goes with the built-in suite; nothing was started; your own tool is proved over stdio")
 	}
-	if _, err := a.rules(o.config, policy.BareOptions{}); err != nil {
+	config, err := a.rules(o.config, policy.BareOptions{})
+	if err != nil {
 		return faultkit.Report{}, err
 	}
 	arguments, err := a.readArguments(o.args)
 	if err != nil {
+		return faultkit.Report{}, err
+	}
+	if err := a.provable(ctx, config, o, arguments); err != nil {
 		return faultkit.Report{}, err
 	}
 	p := faultkit.ProveOptions{

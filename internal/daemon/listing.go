@@ -122,19 +122,22 @@ type listedTool struct {
 		DestructiveHint *bool `json:"destructiveHint"`
 		IdempotentHint  *bool `json:"idempotentHint"`
 	} `json:"annotations"`
-	InputSchema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	} `json:"inputSchema"`
+	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
 // listed takes the definition for pinned: the gateway pins what it meets first.
 func (t listedTool) listed(upstream string) policy.ListedTool {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	// Names of arguments are for advice: of a schema that is none, there are none.
+	_ = json.Unmarshal(t.InputSchema, &schema)
 	return policy.ListedTool{
 		Tool: deed.Tool(upstream + "/" + t.Name),
 		Facts: deed.ToolFacts{
 			Definition: "listed", ReadOnlyHint: t.Annotations.ReadOnlyHint,
 			DestructiveHint: t.Annotations.DestructiveHint, IdempotentHint: t.Annotations.IdempotentHint,
 		},
-		Arguments: slices.Sorted(maps.Keys(t.InputSchema.Properties)),
+		Arguments: slices.Sorted(maps.Keys(schema.Properties)), Schema: t.InputSchema,
 	}
 }
