@@ -92,7 +92,7 @@ func (s situation) ruleDenial(reason deed.Reason) wording {
 	case deed.ReasonFenced:
 		what, who = "the record was restored from an older state and this action may have happened since", "The operator must settle it."
 	case deed.ReasonPolicyOutdated:
-		what, who, next = "this gateway runs with older rules than another one", "The operator must restart it; call again later with "+s.same()+".", nextRetrySame
+		what, who, next = "this gateway runs with older rules than another one", "The operator must restart it with the newer configuration file; call again later with "+s.same()+".", nextRetrySame
 	case deed.ReasonLoop:
 		what, who, next = "the same call was made too often in a row", fmt.Sprintf("Stop repeating it and tell the user; it is possible again in %s s.", s.seconds()), nextStop
 	case deed.ReasonRate:

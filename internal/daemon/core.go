@@ -77,6 +77,7 @@ type Core struct {
 	tally    *console.Tally
 	notices  *notices
 	fence    *fenced
+	outdated outdated
 	ending   ending
 	// looks are what was begun and not waited for.
 	looks sync.WaitGroup
@@ -200,6 +201,9 @@ func (c *Core) hear(ctx context.Context, event deed.Event) {
 	c.tally.Recorded(ctx, event)
 	c.compareClocks(event)
 	c.ending.hear(event)
+	if text := c.outdated.hear(event); text != "" {
+		c.log(text)
+	}
 	if c.notices != nil {
 		c.notices.hear(event)
 	}

@@ -78,7 +78,7 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
-	probe := &health{store: core.Ledger, clock: core.Clock}
+	probe := &health{store: core.Ledger, clock: core.Clock, outdated: core.outdated.any}
 	pages, bootstrap, err := openConsole(core, known != nil, probe)
 	if err != nil {
 		return nil, errors.Join(err, doors.close(ctx), core.Close(ctx))

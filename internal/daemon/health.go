@@ -16,6 +16,11 @@ import (
 type health struct {
 	store deed.Store
 	clock deed.Clock
+	// outdated reports whether calls of some tools are refused here because another
+	// gateway has other rules for them. It does not make the process unready: the one
+	// whose rules are in force may be gone, and then no gateway would be ready, for
+	// any tool, until a person came.
+	outdated func() bool
 
 	mu      sync.Mutex
 	checked time.Time
@@ -36,6 +41,10 @@ func (h *health) live(w http.ResponseWriter, _ *http.Request) { answer(w, http.S
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	if h.check(r.Context()) != nil {
 		answer(w, http.StatusServiceUnavailable, "the ledger takes no writes")
+		return
+	}
+	if h.outdated() {
+		answer(w, http.StatusOK, "ready, but calls of some tools are refused here (policy_outdated); the log names them")
 		return
 	}
 	answer(w, http.StatusOK, "ready")

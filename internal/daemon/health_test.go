@@ -31,7 +31,7 @@ func (s *fullDisk) Setting(ctx context.Context, name string, update func([]byte)
 func TestReadyMeansThatTheLedgerTakesWrites(t *testing.T) {
 	clock := storetest.NewClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	store := &fullDisk{Store: storetest.NewMemory(clock)}
-	h := &health{store: store, clock: clock}
+	h := &health{store: store, clock: clock, outdated: func() bool { return false }}
 	get := func(handler http.HandlerFunc) int {
 		w := httptest.NewRecorder()
 		handler(w, httptest.NewRequest(http.MethodGet, "/", nil))

@@ -193,6 +193,8 @@ func deniedWords(kind string, reason deed.Reason) (string, string, string) {
 		return kind, "The arguments were refused", "nothing was sent, and the key stays free"
 	case deed.ReasonStoreUnavailable:
 		return api.TypeUnavailable, "The ledger cannot be reached", "nothing was sent by this request; ask again later, under the same key"
+	case deed.ReasonPolicyOutdated:
+		return kind, "This gateway has older rules than another one", "nothing was sent by this request; whoever runs this gateway must restart it with the newer configuration file; ask again later, under the same key"
 	case deed.ReasonLoop, deed.ReasonRate:
 		return kind, "Too many calls", "nothing was sent; come back later"
 	}
