@@ -52,7 +52,12 @@ func (a *app) configCheckCommand() *cobra.Command {
 			if w := warnings(config); len(w) > 0 {
 				lines[0] = args[0] + " can be read: " + strings.Join(w, "; ")
 			}
-			return a.print(append(lines, indented(configuredBy(config).lines())...)...)
+			lines = append(lines, indented(configuredBy(config).lines())...)
+			if len(config.Tools) > 0 {
+				at := place{config: args[0]}
+				lines = append(lines, "no server was asked: "+at.command("tools")+" and "+at.command("doctor")+" compare its tools with what the servers list")
+			}
+			return a.print(lines...)
 		}),
 	}
 }

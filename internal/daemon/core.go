@@ -78,7 +78,9 @@ type Core struct {
 	notices  *notices
 	fence    *fenced
 	outdated outdated
-	ending   ending
+	// listed is told the tools that an upstream lists.
+	listed func(upstream string, names []string)
+	ending ending
 	// looks are what was begun and not waited for.
 	looks sync.WaitGroup
 	// asks: servers are asked for the schemas by which people's edits are judged.
@@ -168,6 +170,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 		return err
 	}
 	defaults := c.Config.Defaults
+	c.listed = c.tellUnlisted(o)
 	c.gate, err = mcpgate.NewGate(mcpgate.GateOptions{
 		Ledger: c.Runtime, Policy: c.Policy, Clock: c.Clock, Log: o.Log,
 		Pins:             &mcpgate.Pins{Settings: c.Ledger, Now: c.Clock.Now},
@@ -180,7 +183,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 		VerifyConsent:    consents,
 		HideOperations:   !defaults.DeedOperations,
 		Trace:            tracing{},
-		Listed:           c.tellUnlisted(o),
+		Listed:           c.listed,
 	})
 	if err != nil {
 		return err

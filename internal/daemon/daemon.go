@@ -27,6 +27,9 @@ type Daemon struct {
 	// console when nobody can sign in; empty where people can.
 	bootstrap string
 	clockwork
+	// serves: callers of others reach it, so the lists of its servers are asked for.
+	serves   bool
+	unask    func()
 	server   *http.Server
 	listener net.Listener
 	failed   chan error
@@ -95,7 +98,7 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	mux.HandleFunc("GET /healthz", probe.live)
 	mux.HandleFunc("GET /readyz", probe.ready)
 	return &Daemon{
-		core: core, handler: handler, doors: doors, pages: pages, bootstrap: bootstrap, failed: make(chan error, 1), done: make(chan struct{}), drain: drain, reserve: make([]byte, reserve),
+		core: core, serves: o.Transport != "", handler: handler, doors: doors, pages: pages, bootstrap: bootstrap, failed: make(chan error, 1), done: make(chan struct{}), drain: drain, reserve: make([]byte, reserve),
 		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
 	}, nil
 }
@@ -116,6 +119,10 @@ func (d *Daemon) Start(ctx context.Context) error {
 	d.listener = listener
 	if err := d.clockwork.start(d.core); err != nil {
 		return errors.Join(err, listener.Close(), d.core.Close(ctx))
+	}
+	d.unask = func() {}
+	if d.serves {
+		d.unask = d.core.askLists(ctx)
 	}
 	go func() {
 		defer close(d.done)
@@ -142,6 +149,7 @@ func (d *Daemon) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.drain)
 	defer cancel()
 	d.core.ending.begin()
+	d.unask()
 	d.pages.Close()
 	err := d.server.Shutdown(ctx)
 	if err != nil {

@@ -29,6 +29,14 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "fixture" {
 		os.Exit(faultkit.FixtureMain(context.Background(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "silent" {
+		// An upstream that answers nothing, until its input ends.
+		_, err := io.Copy(io.Discard, os.Stdin)
+		if err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

@@ -30,7 +30,7 @@ type saying struct {
 func bootSaying(t *testing.T, config *policy.Config) *saying {
 	t.Helper()
 	s := &saying{}
-	d, err := daemon.New(t.Context(), daemon.Options{Config: config, Ledger: daemon.Place(config.Ledger.Path), Environ: os.Environ(), Transport: "http", Log: func(text string) {
+	d, err := daemon.New(t.Context(), daemon.Options{Config: config, Ledger: daemon.Place(config.Ledger.Path), Environ: os.Environ(), Log: func(text string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.said = append(s.said, text)

@@ -3,9 +3,11 @@
 package daemon
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/policy"
@@ -46,4 +48,37 @@ func (c *Core) tellUnlisted(o Options) func(upstream string, names []string) {
 			o.Log(text)
 		}
 	}
+}
+
+// listPatience bounds how long a server may take to start and to list its tools.
+const listPatience = time.Minute
+
+// askLists asks the servers of configured tools for their lists as a gateway
+// starts, so that a misspelt entry is told before a call goes out without its
+// rules. Each is asked in a session that ends with the answer, and nobody waits:
+// one that is down, or lists nothing, is compared when a client asks it. The
+// returned function ends what is under way.
+func (c *Core) askLists(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listPatience)
+	asked := map[string]bool{}
+	for tool := range c.Config.Tools {
+		name := tool.Upstream()
+		upstream, served := c.upstreams[name]
+		if asked[name] || !served {
+			continue
+		}
+		asked[name] = true
+		c.looks.Go(func() {
+			listed, err := ListTools(ctx, upstream, name)
+			if err != nil || len(listed) == 0 {
+				return
+			}
+			names := make([]string, len(listed))
+			for i, tool := range listed {
+				names[i] = tool.Tool.Name()
+			}
+			c.listed(name, names)
+		})
+	}
+	return cancel
 }
