@@ -51,7 +51,9 @@ recorded, never refused.`,
 			for _, b := range budgets {
 				rows = append(rows, []string{b.Name, orDash(b.Share), orDash(string(b.Tenant)), b.Limit, b.Held, b.Spent, b.Left, b.Currency})
 			}
-			return a.print(table(rows)...)
+			width := a.width()
+			rows, left := fitted(rows, width, fit{"SHARE", 16}, fit{"TENANT", 12}, fit{"TENANT", 0}, fit{"BUDGET", 16})
+			return a.print(append(table(rows), leftOut(left, width)...)...)
 		}),
 	}
 	at.operatorFlags(list)

@@ -30,10 +30,10 @@ func alikes(ctx context.Context, d desk, op *deed.Operation, now time.Time) ([]a
 	return list, nil
 }
 
-func alikeLines(list []alike, now time.Time) []string {
+func alikeLines(list []alike, now time.Time, width int) []string {
 	rows := [][]string{{"operation", "status", "begun"}}
 	for _, one := range list {
 		rows = append(rows, []string{string(one.ID), standing(one.operation, now), when(one.CreatedAt, now)})
 	}
-	return section("others about the same", rows)
+	return sectionIn(width, "others about the same", rows)
 }

@@ -82,11 +82,33 @@ func (d *doubt) text(now time.Time) string {
 	if d.Sent == nil {
 		return text
 	}
-	sent := []rune(string(d.Sent))
+	sent := []rune(essence(d.Sent))
 	if len(sent) > mostSent {
 		sent = append(sent[:mostSent:mostSent], '…')
 	}
 	return text + ": " + string(sent)
+}
+
+// essence is the body of a request of an HTTP route, which says more than its
+// envelope; other arguments are themselves.
+func essence(arguments json.RawMessage) string {
+	var request struct {
+		Method string          `json:"method"`
+		Target string          `json:"target"`
+		Form   json.RawMessage `json:"form"`
+		Raw    []byte          `json:"raw"`
+		Body   json.RawMessage `json:"body"`
+	}
+	if err := json.Unmarshal(arguments, &request); err != nil || request.Method == "" || request.Target == "" {
+		return string(arguments)
+	}
+	switch {
+	case request.Body != nil:
+		return string(request.Body)
+	case request.Form != nil && request.Raw != nil:
+		return string(request.Raw)
+	}
+	return string(arguments)
 }
 
 // text says what the provider was last asked, in a few words.

@@ -57,7 +57,7 @@ const evidenceShown = 160
 
 // lookUpLines show what was asked at the provider, what it answered, and what
 // that amounted to.
-func lookUpLines(op *deed.Operation, events []deed.Event, now time.Time, full bool) []string {
+func lookUpLines(op *deed.Operation, events []deed.Event, now time.Time, full bool, width int) []string {
 	rows := [][]string{{"AT", "ATTEMPT", "LOOKED UP BY", "ANSWER", "COUNTED AS", "FOUND"}}
 	var below [][]string
 	for _, e := range events {
@@ -84,6 +84,7 @@ func lookUpLines(op *deed.Operation, events []deed.Event, now time.Time, full bo
 	if len(rows) < 2 {
 		return nil
 	}
+	rows, _ = fitted(rows, width-2, fit{"FOUND", 16}, fit{"LOOKED UP BY", 12})
 	aligned := table(rows)
 	lines := []string{"", "look-ups", "  " + aligned[0]}
 	for i, row := range aligned[1:] {
@@ -116,7 +117,7 @@ func whatComesNext(op *deed.Operation, now time.Time) string {
 }
 
 // historyLines are the events, also those of look-ups, in one line each.
-func historyLines(events []deed.Event, now time.Time) []string {
+func historyLines(events []deed.Event, now time.Time, width int) []string {
 	rows := [][]string{{"AT", "EVENT", "FROM", "TO", "REASON", "ACTOR", "NOTE"}}
 	for _, e := range events {
 		row := []string{when(e.At, now), string(e.Name), string(e.From), string(e.To), string(e.Reason), string(e.Actor), ""}
@@ -126,7 +127,7 @@ func historyLines(events []deed.Event, now time.Time) []string {
 		row[len(row)-1] = eventNote(e)
 		rows = append(rows, row)
 	}
-	return section("history", rows)
+	return sectionIn(width, "history", rows, fit{"ACTOR", 12}, fit{"FROM", 0}, fit{"NOTE", 16}, fit{"REASON", 14}, fit{"ACTOR", 0})
 }
 
 func eventNote(e deed.Event) string {

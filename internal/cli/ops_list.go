@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -148,7 +149,7 @@ func (a *app) listOperations(ctx context.Context, at place, l listing) (err erro
 	if len(page.Operations) == 0 {
 		return a.print("no operations")
 	}
-	if err := a.print(a.paint(operationTable(page.Operations, now), " uncertain ")...); err != nil {
+	if err := a.print(a.paint(operationTable(page.Operations, now, a.width()), " uncertain ")...); err != nil {
 		return err
 	}
 	if page.Next != "" {
@@ -158,8 +159,10 @@ func (a *app) listOperations(ctx context.Context, at place, l listing) (err erro
 }
 
 // operationTable has a row for each operation, and of uncertain ones how long
-// they have been so, what was sent and when, and what the latest look-up said.
-func operationTable(list []*deed.Operation, now time.Time) []string {
+// they have been so, what was sent and when, and what the latest look-up said. It is
+// no wider than width, 0 for any, as far as ids, statuses and keys allow, which stay
+// whole: where they have no room beside tool and time, keys stand below.
+func operationTable(list []*deed.Operation, now time.Time, width int) []string {
 	doubts := slices.ContainsFunc(list, func(op *deed.Operation) bool { return !doubtSince(op, now).IsZero() })
 	head := []string{"OPERATION", "STATUS", "TOOL", "TENANT", "ACTOR", "BEGUN"}
 	if doubts {
@@ -176,7 +179,56 @@ func operationTable(list []*deed.Operation, now time.Time) []string {
 		}
 		rows = append(rows, append(row, orDash(string(op.Matter)), orDash(keyText(op.Key))))
 	}
-	return table(rows)
+	if width <= 0 || tableWidth(rows) <= width {
+		return table(rows)
+	}
+	return narrowTable(rows, width)
+}
+
+// inOrder is what a list of operations does without in a narrow terminal, the least
+// telling first.
+func inOrder() []fit {
+	return []fit{
+		{"TENANT", 0}, {"LOOKED UP", 0}, {"SENT", 24}, {"MATTER", 16}, {"ACTOR", 12}, {"MATTER", 0}, {"ACTOR", 0},
+		{"SENT", 0}, {"UNCERTAIN FOR", 0}, {"BEGUN", 0}, {"TOOL", 12},
+	}
+}
+
+func narrowTable(rows [][]string, width int) []string {
+	var needed [][]string
+	for _, row := range rows {
+		needed = append(needed, []string{row[0], row[1], row[2], dateless(row[5]), row[len(row)-1]})
+	}
+	narrow, left := fitted(rows, width, inOrder()...)
+	if tableWidth(needed) <= width && !slices.Contains(left, "SENT") {
+		return append(table(narrow), leftOut(left, width)...)
+	}
+	keyless := make([][]string, len(rows))
+	for i, row := range rows {
+		keyless[i] = slices.Clone(row[:len(row)-1])
+	}
+	sent := slices.Index(rows[0], "SENT")
+	narrow, left = fitted(keyless, width, inOrder()...)
+	below := slices.Contains(left, "SENT")
+	left = slices.DeleteFunc(left, func(heading string) bool { return heading == "SENT" })
+	lines := table(narrow)
+	list := []string{lines[0]}
+	for i, line := range lines[1:] {
+		second := "  " + plain(rows[i+1][len(rows[i+1])-1])
+		if below && rows[i+1][sent] != "-" {
+			second = cut(second+"  "+plain(rows[i+1][sent]), max(width, utf8.RuneCountInString(second)))
+		}
+		list = append(list, line, second)
+	}
+	return append(list, leftOut(left, width)...)
+}
+
+// leftOut tells what a narrow terminal does not show.
+func leftOut(headings []string, width int) []string {
+	if len(headings) == 0 {
+		return nil
+	}
+	return append([]string{""}, folded("not shown here: "+strings.Join(headings, ", ")+"; a wider terminal, a pipe or --json shows all", width, 2)...)
 }
 
 // doubtSince is when an operation became uncertain, zero if it is not.

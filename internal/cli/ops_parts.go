@@ -83,7 +83,7 @@ func approvalLines(op *deed.Operation, now time.Time) []string {
 	return lines
 }
 
-func attemptLines(op *deed.Operation, now time.Time) []string {
+func attemptLines(op *deed.Operation, now time.Time, width int) []string {
 	rows := [][]string{{"NO", "BEGUN", "SEND BY", "OBSERVED", "KNOWN", "WORKER"}}
 	for _, at := range op.Attempts {
 		known := "may have been applied"
@@ -95,15 +95,15 @@ func attemptLines(op *deed.Operation, now time.Time) []string {
 		}
 		rows = append(rows, []string{fmt.Sprint(at.Number), when(at.BegunAt, now), at.SendBy.UTC().Format(time.RFC3339), orDash(string(at.Outcome)), known, orDash(at.Worker)})
 	}
-	return section("attempts", rows)
+	return sectionIn(width, "attempts", rows, fit{"WORKER", 12}, fit{"WORKER", 0}, fit{"SEND BY", 0})
 }
 
-func receiptLines(op *deed.Operation, now time.Time) []string {
+func receiptLines(op *deed.Operation, now time.Time, width int) []string {
 	rows := [][]string{{"REMOTE SYSTEM", "REMOTE ID", "COMMITTED", "ESTABLISHED", "BY"}}
 	for _, r := range op.Receipts {
 		rows = append(rows, []string{orDash(r.RemoteSystem), orDash(r.RemoteID), when(r.CommittedAt, now), r.Established, r.EstablishedBy})
 	}
-	lines := section("receipts", rows)
+	lines := sectionIn(width, "receipts", rows, fit{"BY", 12}, fit{"REMOTE SYSTEM", 12}, fit{"REMOTE SYSTEM", 0})
 	for _, r := range op.Receipts {
 		if r.RemoteURL != "" {
 			lines = append(lines, "  "+plain(r.RemoteURL))
@@ -130,18 +130,18 @@ func unnamedID(op *deed.Operation) string {
 }
 
 // itemLines are the outcomes of the members of a batch.
-func itemLines(op *deed.Operation) []string {
+func itemLines(op *deed.Operation, width int) []string {
 	rows := [][]string{{"ITEM", "OUTCOME", "REMOTE ID", "REASON"}}
 	for _, r := range op.Receipts {
 		for _, item := range r.Items {
 			rows = append(rows, []string{orDash(item.ID), string(item.Outcome), orDash(item.RemoteID), orDash(item.Reason)})
 		}
 	}
-	return section("items", rows)
+	return sectionIn(width, "items", rows, fit{"REASON", 12}, fit{"REASON", 0})
 }
 
 // moneyLines are what the attempts have set aside or spent.
-func moneyLines(op *deed.Operation) []string {
+func moneyLines(op *deed.Operation, width int) []string {
 	rows := [][]string{{"ATTEMPT", "BUDGET", "AMOUNT", "STATE", "AT FIRST"}}
 	for _, at := range op.Attempts {
 		for _, b := range at.Bookings {
@@ -155,5 +155,5 @@ func moneyLines(op *deed.Operation) []string {
 			rows = append(rows, []string{fmt.Sprint(at.Number), budget, strings.TrimSpace(b.Amount.String() + " " + b.Currency), string(b.State), orDash(first)})
 		}
 	}
-	return section("money", rows)
+	return sectionIn(width, "money", rows, fit{"AT FIRST", 0}, fit{"BUDGET", 16})
 }

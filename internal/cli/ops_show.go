@@ -58,7 +58,8 @@ may follow. The arguments of a proposal that waits for a person are always shown
 			if a.json {
 				return a.printJSON(s)
 			}
-			return a.print(describe(s, now, arguments)...)
+			width := a.width()
+			return a.print(foldedLines(describe(s, now, arguments, width), width)...)
 		}),
 	}
 	at.operatorFlags(c)
@@ -98,8 +99,9 @@ func shellWord(word string) string {
 }
 
 // describe is the whole screen of an operation: what a person decides by comes
-// first, digests last; full leaves nothing of what look-ups read out.
-func describe(s shown, now time.Time, full bool) []string {
+// first, digests last; full leaves nothing of what look-ups read out. Its tables are
+// no wider than width, 0 for any.
+func describe(s shown, now time.Time, full bool, width int) []string {
 	op := s.Operation
 	lines := facts([][2]string{
 		{"operation", string(op.ID)}, {"status", standing(op, now)}, {"message", op.Message}, {"decided by", op.DecidedBy},
@@ -109,13 +111,13 @@ func describe(s shown, now time.Time, full bool) []string {
 		{"in place of", string(op.Supersedes)}, {"replaced by", string(op.SupersededBy)}, {"beware", beware(op)},
 	})
 	lines = append(lines, approvalLines(op, now)...)
-	lines = append(lines, alikeLines(s.Alike, now)...)
-	lines = append(lines, attemptLines(op, now)...)
-	lines = append(lines, lookUpLines(op, s.Events, now, full)...)
-	lines = append(lines, receiptLines(op, now)...)
-	lines = append(lines, itemLines(op)...)
-	lines = append(lines, moneyLines(op)...)
-	lines = append(lines, historyLines(s.Events, now)...)
+	lines = append(lines, alikeLines(s.Alike, now, width)...)
+	lines = append(lines, attemptLines(op, now, width)...)
+	lines = append(lines, lookUpLines(op, s.Events, now, full, width)...)
+	lines = append(lines, receiptLines(op, now, width)...)
+	lines = append(lines, itemLines(op, width)...)
+	lines = append(lines, moneyLines(op, width)...)
+	lines = append(lines, historyLines(s.Events, now, width)...)
 	for _, part := range []struct {
 		title string
 		bytes json.RawMessage
@@ -160,9 +162,13 @@ func indented(lines []string) []string {
 }
 
 // section is a titled table, nothing when it has no rows beside its heading.
-func section(title string, rows [][]string) []string {
+func section(title string, rows [][]string) []string { return sectionIn(0, title, rows) }
+
+// sectionIn is a section that becomes as narrow as width by these steps.
+func sectionIn(width int, title string, rows [][]string, order ...fit) []string {
 	if len(rows) < 2 {
 		return nil
 	}
+	rows, _ = fitted(rows, width-2, order...)
 	return append([]string{"", title}, indented(table(rows))...)
 }

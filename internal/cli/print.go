@@ -36,15 +36,7 @@ func (a *app) note(text string) { _, _ = fmt.Fprintln(a.Stderr, "deed: "+plain(t
 // table aligns columns. The first row is the heading; the last column is not
 // padded, so nothing trails.
 func table(rows [][]string) []string {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i >= len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(plain(cell)))
-		}
-	}
+	widths := columnWidths(rows)
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
 		var line strings.Builder
@@ -52,7 +44,7 @@ func table(rows [][]string) []string {
 			cell = plain(cell)
 			line.WriteString(cell)
 			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+gap))
 			}
 		}
 		lines = append(lines, strings.TrimRight(line.String(), " "))

@@ -85,17 +85,19 @@ func (a *app) showTools(list []toolStanding, at place, verbose bool) error {
 	for _, v := range list {
 		rows = append(rows, []string{string(v.Tool), string(v.Effect), v.Key, v.Guarantee})
 	}
-	lines := a.paint(table(rows), "quarantined:")
+	width := a.width()
+	rows, left := fitted(rows, width, fit{"KEY", 24}, fit{"GUARANTEE", 24}, fit{"EFFECT", 0}, fit{"KEY", 12})
+	lines := append(a.paint(table(rows), "quarantined:"), leftOut(left, width)...)
 	for _, v := range list {
 		if v.Quarantined {
 			lines = append(lines, "", plain(string(v.Tool))+": its definition changed since it was pinned", "  next: "+at.command("tools diff", shellWord(string(v.Tool))))
 		}
 	}
 	if verbose {
-		return a.print(append(lines, eachTool(list)...)...)
+		return a.print(append(lines, foldedLines(eachTool(list), width)...)...)
 	}
-	lines = append(lines, grouped("why", list, func(v toolStanding) []string { return []string{v.Why} })...)
-	return a.print(append(lines, grouped("what would make it better", list, func(v toolStanding) []string { return v.Better })...)...)
+	lines = append(lines, foldedLines(grouped("why", list, func(v toolStanding) []string { return []string{v.Why} }), width)...)
+	return a.print(append(lines, foldedLines(grouped("what would make it better", list, func(v toolStanding) []string { return v.Better }), width)...)...)
 }
 
 func eachTool(list []toolStanding) []string {
