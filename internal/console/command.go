@@ -13,7 +13,8 @@ import (
 type command struct {
 	Label string
 	CLI   string
-	Curl  string
+	// Curl is empty where the API refuses it.
+	Curl string
 }
 
 // base is the address that commands name.
@@ -29,14 +30,31 @@ func (v *visit) base() string {
 }
 
 // commandsFor lists what can be done with an operation, as commands. The
-// bearer token is left to the shell's environment.
+// bearer token is left to the shell's environment; where the API asks for none it
+// decides nothing, and commands work on the ledger.
 func (v *visit) commandsFor(op *deed.Operation) []command {
 	base := v.base()
 	id := string(op.ID)
+	local := v.console.Ledger != ""
 	cli := func(verb string, more ...string) string {
-		return strings.Join(append([]string{"deed", "ops", verb, id, "--server", quote(base)}, more...), " ")
+		words := []string{"deed", "ops", verb, id}
+		switch {
+		case !local:
+			words = append(words, "--server", quote(base))
+		case verb == "reconcile" && v.console.Config != "":
+			words = append(words, "--config", quote(v.console.Config), "--ledger", quote(v.console.Ledger))
+		default:
+			words = append(words, "--ledger", quote(v.console.Ledger))
+		}
+		return strings.Join(append(words, more...), " ")
 	}
 	curl := func(verb string, body map[string]any) string {
+		switch {
+		case local && body != nil:
+			return ""
+		case local:
+			return "curl -sS " + quote(base+"/v1/operations/"+id+verb)
+		}
 		text := "curl -sS -H \"Authorization: Bearer $DEED_TOKEN\" "
 		if body == nil {
 			return text + quote(base+"/v1/operations/"+id+verb)

@@ -49,6 +49,10 @@ type Options struct {
 	// Address is the base URL that commands to copy name; by default the one
 	// that the request came to.
 	Address string
+	// Ledger is what commands to copy name with --ledger in place of a server, where
+	// nobody may decide through its API because no auth is configured; empty where
+	// somebody may. Config is the file that look-ups need beside it.
+	Ledger, Config string
 	// TraceURL is a link to a trace with {trace_id}, {operation_id}, {tool},
 	// {key} and {meta.NAME} in it; empty shows none.
 	TraceURL string

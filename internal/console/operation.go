@@ -25,6 +25,7 @@ type operationPage struct {
 	Conflicts int
 	Trace     string
 	Commands  []command
+	OnLedger  bool
 
 	Resolve  *resolveForm
 	Approval *approvalPanel
@@ -66,7 +67,7 @@ func (v *visit) operationWith(status int, change func(*operationPage)) {
 	}
 	p := operationPage{
 		Operation: op, Now: v.now, Effective: op.EffectiveStatus(v.now), Banner: bannerOf(op, v.now), Key: keyOf(op),
-		Sent: payloadOf(op.Arguments), Answer: payloadOf(op.Result), Trace: v.console.trace(op), Commands: v.commandsFor(op),
+		Sent: payloadOf(op.Arguments), Answer: payloadOf(op.Result), Trace: v.console.trace(op), Commands: v.commandsFor(op), OnLedger: v.console.Ledger != "",
 	}
 	p.Timeline, p.Left = timelineOf(events)
 	p.Conflicts = len(conflictsIn(events))

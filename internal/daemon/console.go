@@ -5,6 +5,7 @@ package daemon
 import (
 	"context"
 	"crypto/rand"
+	"path/filepath"
 	"strings"
 
 	"github.com/deed-run/deed"
@@ -28,6 +29,12 @@ func openConsole(c *Core, tokensKnown bool, probe *health) (*console.Console, st
 	if c.reconciler() != nil {
 		o.Probes = c.Runtime
 	}
+	if !tokensKnown {
+		o.Ledger, o.Config = c.place.Flag(), whole(c.Config.File)
+		if !c.place.Database() {
+			o.Ledger = whole(o.Ledger)
+		}
+	}
 	if tokensKnown {
 		o.Tokens = tokensOf(c.Config.Auth.Tokens).byHash
 	}
@@ -40,6 +47,14 @@ func openConsole(c *Core, tokensKnown bool, probe *health) (*console.Console, st
 	}
 	pages, err := console.New(o)
 	return pages, o.Bootstrap, err
+}
+
+// whole is a path that holds in any folder.
+func whole(path string) string {
+	if all, err := filepath.Abs(path); err == nil && path != "" {
+		return all
+	}
+	return path
 }
 
 func oidcOf(o *policy.OIDC) *console.OIDC {
