@@ -45,8 +45,7 @@ func CompileCondition(source string) (*Condition, error) {
 	}
 	ast, issues := environment.Compile(source)
 	if issues.Err() != nil {
-		first := issues.Errors()[0]
-		return nil, fmt.Errorf("%s (at character %d of the condition)", firstLine(first.Message), first.Location.Column()+1)
+		return nil, compileFault(issues, " of the condition")
 	}
 	if out := ast.OutputType(); !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("yields %s where true or false must come out", out)

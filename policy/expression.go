@@ -74,8 +74,7 @@ func compileExpression(source string, variables []string) (*expression, error) {
 	}
 	checked, issues := environment.Compile(source)
 	if issues.Err() != nil {
-		first := issues.Errors()[0]
-		return nil, fmt.Errorf("%s (at character %d)", firstLine(first.Message), first.Location.Column()+1)
+		return nil, compileFault(issues, "")
 	}
 	e := &expression{source: source}
 	var hidden string
