@@ -29,7 +29,7 @@ func TestACallerNeverReadsTheUpstreamsAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log logged
 			address := c.broken(t)
-			r := build(t, setup{routes: charge(nil), upstream: httpgate.Upstream{URL: address}, edit: func(o *httpgate.Options) { o.Log = log.add }})
+			r := build(t, setup{routes: charge(nil), upstream: httpgate.Upstream{URL: address + "/inner/api"}, edit: func(o *httpgate.Options) { o.Log = log.add }})
 			g := r.charge(order1, "Idempotency-Key", key)
 			g.wants(t, c.status)
 			if have := g.member(t, "detail"); have != c.detail {
@@ -38,6 +38,11 @@ func TestACallerNeverReadsTheUpstreamsAddress(t *testing.T) {
 			again := r.charge(order1, "Idempotency-Key", key)
 			read := r.send("GET", "/tools/pay.charge?q=1", "")
 			read.wants(t, 502)
+			for what, answer := range map[string]got{"first": g, "read": read} {
+				if have := answer.member(t, "instance"); have != "/tools/pay.charge" {
+					t.Errorf("the instance of the %s answer is %q, want the path that was asked", what, have)
+				}
+			}
 			host := hostOf(t, address)
 			for what, body := range map[string]string{"first": g.body, "repeat": again.body, "read": read.body} {
 				if strings.Contains(body, host) {

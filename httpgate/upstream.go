@@ -70,7 +70,7 @@ func (g *Gate) Proxy(u Upstream) (http.Handler, error) {
 			return nil
 		},
 	}
-	return &side{Gate: g, sender: r, pass: pass, known: true, cookies: u.ForwardCredentials, origins: http.NewCrossOriginProtection()}, nil
+	return &side{Gate: g, sender: r, pass: remembering(pass), known: true, cookies: u.ForwardCredentials, origins: http.NewCrossOriginProtection()}, nil
 }
 
 // newTransport keeps connections and speaks HTTP/2 where offered. Its connections
@@ -95,7 +95,22 @@ func (u *remote) failed(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler)
 	}
 	u.log(fmt.Sprintf("%s %s: no answer: %v", r.Method, u.base.Redacted(), err))
-	_ = problem(http.StatusBadGateway, "not-sent", "The upstream did not answer", "nothing is recorded of this request").write(w, r)
+	asked := *r
+	if own, ok := r.Context().Value(askedURL{}).(*url.URL); ok {
+		asked.URL = own
+	}
+	_ = problem(http.StatusBadGateway, "not-sent", "The upstream did not answer", "nothing is recorded of this request").write(w, &asked)
+}
+
+// askedURL is the context's entry for the address that the caller asked: what is
+// passed on has the upstream's.
+type askedURL struct{}
+
+// remembering lets a handler's requests remember the address that was asked.
+func remembering(pass http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pass.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), askedURL{}, r.URL)))
+	})
 }
 
 // address is the upstream's URL for a path and query as they were spelt.
