@@ -5,6 +5,7 @@ package deed_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,24 @@ func TestAnApprovedCallRunsOnceAsItWasFrozen(t *testing.T) {
 		t.Errorf("spent at %s", ran.Operation.Approval.SpentAt)
 	}
 	b.want(b.do(refund("12")), deed.Replay, deed.ReasonStored, 1)
+}
+
+func TestADigestThatWasCutIsNotSaidToHaveChanged(t *testing.T) {
+	b := newBench(t, approving(nil))
+	op := b.propose("12")
+	whole := op.Approval.Digest
+	for digest, want := range map[deed.Digest]string{
+		whole[:15]:              fmt.Sprintf("the digest of the decision was cut: %q is how that of the proposal begins, which has not changed; write the whole one, %s; nothing was changed", whole[:15], whole),
+		whole[:15] + "-changed": "the proposal is now " + string(whole),
+		"sha256:":               "the proposal is now " + string(whole),
+		"":                      "the proposal is now " + string(whole),
+	} {
+		_, err := b.rt.Approve(context.Background(), person("alice"), op.ID, deed.Consent{Digest: digest})
+		b.refusedConsent(err, deed.ConsentOtherDigest, string(whole))
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("of %q it says %v, want %s", digest, err, want)
+		}
+	}
 }
 
 func TestOnlyTheCurrentDigestIsDecided(t *testing.T) {

@@ -130,6 +130,8 @@ func (w word) judge(op *Operation) *ConsentError {
 	}
 	no.Current = op.Approval.Digest
 	switch {
+	case len(w.digest) > len("sha256:") && w.digest != op.Approval.Digest && strings.HasPrefix(string(op.Approval.Digest), string(w.digest)):
+		return because(ConsentOtherDigest, "the digest of the decision was cut: %q is how that of the proposal begins, which has not changed; write the whole one, %s; nothing was changed", w.digest, op.Approval.Digest)
 	case w.digest != op.Approval.Digest:
 		return because(ConsentOtherDigest, "the decision names %q and the proposal is now %s: look at it again and name that; nothing was changed", w.digest, op.Approval.Digest)
 	case state == StateAuthorized && w.event == EventApproved:
