@@ -107,7 +107,7 @@ func describe(s shown, now time.Time, full bool, width int) []string {
 		{"operation", string(op.ID)}, {"status", standing(op, now)}, {"message", op.Message}, {"decided by", op.DecidedBy},
 		{"tool", string(op.Tool) + " (" + string(op.Effect) + ")"}, {"about", string(op.Matter)}, {"key", keyWithOrigin(s)},
 		{"tenant", string(op.Tenant)}, {"actor", string(op.Actor)}, {"meta", metaText(op.Meta)},
-		{"begun", when(op.CreatedAt, now)}, {"settled", when(op.SettledAt, now)}, {"delivered", when(op.DeliveredAt, now)},
+		{"begun", when(op.CreatedAt, now)}, {settledWord(s.EffectiveStatus), when(op.SettledAt, now)}, {"delivered", when(op.DeliveredAt, now)},
 		{"in place of", string(op.Supersedes)}, {"replaced by", string(op.SupersededBy)}, {"beware", beware(op)},
 	})
 	lines = append(lines, approvalLines(op, now)...)
@@ -141,6 +141,15 @@ func describe(s shown, now time.Time, full bool, width int) []string {
 		}
 	}
 	return lines
+}
+
+// settledWord names the moment from which an operation stands as it does: of one in
+// doubt nothing is settled.
+func settledWord(status deed.Status) string {
+	if status == deed.StatusUncertain {
+		return "unknown since"
+	}
+	return "settled"
 }
 
 // facts is a table of names and values without those that are not there.
