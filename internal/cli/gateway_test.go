@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -195,5 +196,18 @@ func TestACallUnderWaySurvivesTheEndOfItsGateway(t *testing.T) {
 				t.Errorf("the ledger says\n%s", got)
 			}
 		})
+	}
+}
+
+func TestAPortThatIsTakenStartsNothing(t *testing.T) {
+	_, config := shop(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	got := refusedCommand(t, 2, "serve", "--config", config, "--listen", taken.Addr().String())
+	if !strings.Contains(got, "listen tcp "+taken.Addr().String()+": bind: ") || strings.Count(got, "listen tcp") != 1 || !strings.Contains(got, "nothing was started") {
+		t.Errorf("deed serve says\n%s", got)
 	}
 }

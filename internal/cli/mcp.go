@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -92,7 +94,29 @@ func (a *app) mcp(ctx context.Context, o mcpOptions, command []string) error {
 	if errors.Is(err, daemon.ErrChaosCrash) {
 		return &failure{code: exitFailed, err: err}
 	}
+	if err == nil {
+		// A client that left before it asked anything has not seen that it cannot start.
+		return startable(config.Upstreams[name])
+	}
 	return err
+}
+
+// startable says why the command of a server cannot be started.
+func startable(up policy.Upstream) error {
+	if len(up.Command) == 0 {
+		return nil
+	}
+	program := up.Command[0].Text
+	if up.Program != "" {
+		program = up.Program
+	}
+	if up.Cwd != "" && strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
+		program = filepath.Join(up.Cwd, program)
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		return fail(exitFailed, "upstream %q cannot be started: %w; see that its command runs by itself", up.Name, err)
+	}
+	return nil
 }
 
 // localPrincipal is whoever uses deed without a token.

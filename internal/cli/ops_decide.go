@@ -101,6 +101,10 @@ func recorded(op *deed.Operation, ids []string) bool {
 
 func (a *app) opsCancelCommand() *cobra.Command {
 	return a.reasonedCommand("cancel OPERATION", "Let nothing more be tried; what is already sent stands",
+		`Ends an operation that waits for a person, is authorized, or failed and may be
+retried: nothing is ever sent for it again, and its key stays taken. One that is
+under way is not called back: what it was sent counts, and no further attempt is
+made. An uncertain operation keeps its doubt, which deed ops resolve settles.`,
 		`  deed ops cancel op_01KB7Q5W2M9X4T6R8V0C3E5G7H --reason "ordered elsewhere"`,
 		func(ctx context.Context, d desk, id deed.OperationID, reason string) (*deed.Operation, error) {
 			return d.Cancel(ctx, id, reason)
@@ -109,17 +113,21 @@ func (a *app) opsCancelCommand() *cobra.Command {
 
 func (a *app) opsReopenCommand() *cobra.Command {
 	return a.reasonedCommand("reopen OPERATION", "Let a finally failed operation be tried again under its key",
+		`Takes back that a failure is final. It sends nothing: the next call under the
+operation's key makes another attempt, for as long as its tool's max_age allows from
+now. An operation that was committed, denied or cancelled is not reopened: a new
+action needs a new key.`,
 		`  deed ops reopen op_01KB7Q5W2M9X4T6R8V0C3E5G7H --reason "the account is funded now"`,
 		func(ctx context.Context, d desk, id deed.OperationID, reason string) (*deed.Operation, error) {
 			return d.Reopen(ctx, id, reason)
 		})
 }
 
-func (a *app) reasonedCommand(use, short, example string, apply func(context.Context, desk, deed.OperationID, string) (*deed.Operation, error)) *cobra.Command {
+func (a *app) reasonedCommand(use, short, long, example string, apply func(context.Context, desk, deed.OperationID, string) (*deed.Operation, error)) *cobra.Command {
 	at := place{reads: true}
 	var reason string
 	c := &cobra.Command{
-		Use: use, Short: short, Example: example, Args: cobra.ExactArgs(1),
+		Use: use, Short: short, Long: long, Example: example, Args: cobra.ExactArgs(1),
 		RunE: action(func(ctx context.Context, args []string) error {
 			return a.decide(ctx, at, args[0], func(d desk, id deed.OperationID) (*deed.Operation, error) {
 				return apply(ctx, d, id, reason)
@@ -127,7 +135,7 @@ func (a *app) reasonedCommand(use, short, example string, apply func(context.Con
 		}),
 	}
 	at.operatorFlags(c)
-	c.Flags().StringVar(&reason, "reason", "", "why")
+	c.Flags().StringVar(&reason, "reason", "", "why; kept in the history; may be left out")
 	return c
 }
 

@@ -5,8 +5,12 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/deed-run/deed/policy"
 )
 
 const about = `deed makes the actions of an AI agent happen at most once per approved
@@ -41,6 +45,7 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "operate", Title: "Look and decide:"},
 		&cobra.Group{ID: "check", Title: "Check:"},
 	)
+	root.SetUsageTemplate(usageTemplate(root))
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpCommandGroupID("check")
 	root.SetCompletionCommandGroupID("check")
@@ -57,10 +62,19 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
+// holdsOthers marks a command that does nothing alone.
+const holdsOthers = "holds-others"
+
+// usageTemplate is the parser's own, without the line that names a command alone
+// where that does nothing.
+func usageTemplate(c *cobra.Command) string {
+	return strings.Replace(c.UsageTemplate(), "{{if .Runnable}}", `{{if and .Runnable (not (index .Annotations "`+holdsOthers+`"))}}`, 1)
+}
+
 // group is a command that only holds others.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
-		Use: use, Short: short,
+		Use: use, Short: short, Annotations: map[string]string{holdsOthers: use},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
@@ -99,7 +113,8 @@ func (a *app) ledgerCommand() *cobra.Command {
 	c := group("ledger", "Where the ledger is, and what to do after it lost rows", a.fenceCommand())
 	c.Long = `The ledger is one SQLite file, readable by its owner only, that any number of
 deed processes on one machine may share; or a PostgreSQL database for gateways
-on many machines. It is found in this order:
+on many machines. deed ledger alone prints where it would be here, without flags and
+without a configuration. It is found in this order:
 
     --ledger FILE, or --ledger postgres://USER@HOST:5432/DATABASE
     ledger: sqlite:FILE or ledger: postgres://... in the file named by --config;
@@ -108,5 +123,27 @@ on many machines. It is found in this order:
     ~/.local/state/deed/ledger.db, on macOS ~/Library/Application
     Support/deed/ledger.db, on Windows %LocalAppData%\deed\ledger.db
 `
+	alone := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			if err := a.showDefaultLedger(); err != nil {
+				return err
+			}
+		}
+		return alone(cmd, args)
+	}
 	return c
+}
+
+// showDefaultLedger prints the ledger that commands take when none is named.
+func (a *app) showDefaultLedger() error {
+	at, _, err := a.ledgerAt("", policy.BareConfig(policy.BareOptions{}))
+	if err != nil {
+		return err
+	}
+	state := "is not there yet"
+	if _, err := os.Stat(string(at)); err == nil {
+		state = "is there"
+	}
+	return a.print("ledger  "+string(at)+" ("+state+")", "")
 }

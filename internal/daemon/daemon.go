@@ -114,7 +114,11 @@ func (d *Daemon) Start(ctx context.Context) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", d.core.Config.Listen)
 	if err != nil {
-		return errors.Join(fmt.Errorf("listen on %s: %w; nothing was started; choose another address: --listen, or listen: in the configuration", d.core.Config.Listen, err), d.core.Close(ctx))
+		// What net puts before it is "listen tcp" and the address once more.
+		if at, ok := errors.AsType[*net.OpError](err); ok {
+			err = at.Err
+		}
+		return errors.Join(&ConfigError{fmt.Errorf("listen tcp %s: %w; nothing was started; choose another address: --listen, or listen: in the configuration", d.core.Config.Listen, err)}, d.core.Close(ctx))
 	}
 	d.listener = listener
 	if err := d.clockwork.start(d.core); err != nil {
