@@ -66,6 +66,16 @@ func TestListsNarrowDown(t *testing.T) {
 	refusedCommand(t, 2, "ops", "list", "--older-than", "-1h", "--config", s.config)
 }
 
+func TestWhatNobodyKnowsIsNotCalledSettled(t *testing.T) {
+	s := seed(t)
+	settled := regexp.MustCompile(`(?m)^(settled|unknown since) +[0-9a-z]+ ago|^(settled|unknown since) +just now`)
+	for name, want := range map[string]string{"lost": "unknown since", "batch": "settled"} {
+		if got := settled.FindString(s.deed("ops", "show", string(s.ids[name]))); !strings.HasPrefix(got, want) {
+			t.Errorf("of %s deed ops show says %q, want %s", name, got, want)
+		}
+	}
+}
+
 func TestManyAreResolvedAfterADryRun(t *testing.T) {
 	s := seed(t)
 	all := []string{"ops", "resolve", "--all", "--tool", "pay/charge", "--not-applied", "--reason", "the provider was down"}

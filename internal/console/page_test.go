@@ -175,7 +175,10 @@ func TestResolving(t *testing.T) {
 			op := r.call(refund, "refund:order-1042:first", `{"order_id":"1042","amount":12}`, unknown()).Operation
 			olga := r.as("operator-token")
 			page := olga.page("/op/" + string(op.ID))
-			want(t, page, "payments may have executed this. Nobody knows yet.", "sends it again", "This cannot be taken back", "the connection broke after 412 bytes")
+			want(t, page, "payments may have executed this. Nobody knows yet.", "sends it again", "This cannot be taken back", "the connection broke after 412 bytes", "<dt>Unknown since</dt>")
+			if strings.Contains(page, "<dt>Settled</dt>") {
+				t.Error("what nobody knows is called settled")
+			}
 			w := olga.post("/op/"+string(op.ID)+"/resolve", test.form)
 			if w.Code != test.code {
 				t.Fatalf("HTTP %d, want %d: %s", w.Code, test.code, w.Body)
