@@ -3,13 +3,10 @@
 package audit
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -81,9 +78,10 @@ func (r *Report) add(f Finding) {
 // Verify reads the whole log and checks it against its checkpoint, against
 // earlier ones that others kept, and against the ledger unless that is nil. The
 // error is ErrInconsistent when the log itself, or its growth since an earlier
-// checkpoint, is not what was signed; differences of the ledger are findings. It
-// keeps some hundred bytes in memory for each record. A log that is still empty
-// does not know whom it is about: tenant says so then.
+// checkpoint, is not what was signed; differences of the ledger are findings. Log
+// and ledger are read side by side: it keeps eight bytes in memory for each
+// record, and some hundred for each that is not where the other has it. A log that
+// is still empty does not know whom it is about: tenant says so then.
 func (l *Log) Verify(ctx context.Context, ledger Ledger, tenant deed.Tenant, earlier ...Checkpoint) (Report, error) {
 	at, err := l.Checkpoint()
 	if err != nil {
@@ -95,7 +93,7 @@ func (l *Log) Verify(ctx context.Context, ledger Ledger, tenant deed.Tenant, ear
 			return report, fmt.Errorf("%w: it has %d records, and had %d at an earlier checkpoint; the newer ones were taken out", ErrInconsistent, at.Size, c.Size)
 		}
 	}
-	logged := map[deed.EventID]entry{}
+	c := newComparison(&report, ledger, tenant)
 	tree := frontier{log: l}
 	err = l.each(ctx, at, func(n int64, record []byte) error {
 		if err := tree.isAt(n, earlier); err != nil {
@@ -108,13 +106,8 @@ func (l *Log) Verify(ctx context.Context, ledger Ledger, tenant deed.Tenant, ear
 		if err != nil {
 			return fmt.Errorf("%w: record %d is none: %w", ErrInconsistent, n, err)
 		}
-		tenant = r.Tenant
-		if _, twice := logged[r.Event]; twice {
-			report.add(Finding{EventRepeated, n, r.Event, r.Operation})
-		}
-		logged[r.Event] = entry{number: n, sum: sha256.Sum256(record), operation: r.Operation, receipts: r.Receipts, digest: r.ReceiptsDigest}
 		report.count(r.Name)
-		return nil
+		return c.read(ctx, n, r, record)
 	})
 	switch {
 	case errors.Is(err, errBundle), errors.Is(err, fs.ErrNotExist):
@@ -125,10 +118,7 @@ func (l *Log) Verify(ctx context.Context, ledger Ledger, tenant deed.Tenant, ear
 	if err := errors.Join(tree.isAt(at.Size, append(earlier, at)), tree.end()); err != nil {
 		return report, err
 	}
-	if ledger == nil {
-		return report, nil
-	}
-	return report, report.compare(ctx, ledger, tenant, logged)
+	return report, c.end(ctx, l, at)
 }
 
 func (r *Report) count(name deed.EventName) {
@@ -140,92 +130,4 @@ func (r *Report) count(name deed.EventName) {
 	case deed.EventName(deed.Conflict):
 		r.Conflicts++
 	}
-}
-
-// entry is what is remembered of a record.
-type entry struct {
-	number    int64
-	sum       [sha256.Size]byte
-	operation deed.OperationID
-	receipts  int
-	digest    deed.Digest
-	seen      bool
-}
-
-// compare reads every event of the ledger and looks for it in the log.
-func (r *Report) compare(ctx context.Context, ledger Ledger, tenant deed.Tenant, logged map[deed.EventID]entry) error {
-	held := receipts{ledger: ledger}
-	query := deed.EventQuery{Tenant: tenant, Limit: page}
-	var unlogged []Finding // since the latest event that is logged
-	newest := int64(-1)
-	for more := true; more; {
-		events, err := ledger.Events(ctx, query)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			known, there := logged[e.ID]
-			if !there {
-				unlogged = append(unlogged, Finding{EventUnlogged, -1, e.ID, e.OperationID})
-				continue
-			}
-			for _, f := range unlogged {
-				r.add(f)
-			}
-			unlogged = unlogged[:0]
-			switch {
-			case known.seen:
-				r.add(Finding{EventRepeated, known.number, e.ID, e.OperationID})
-				continue
-			case known.number < newest:
-				r.add(Finding{EventMoved, known.number, e.ID, e.OperationID})
-			default:
-				newest = known.number
-			}
-			known.seen = true
-			logged[e.ID] = known
-			kind, err := known.differs(ctx, &held, e)
-			if err != nil {
-				return err
-			}
-			if kind != "" {
-				r.add(Finding{kind, known.number, e.ID, e.OperationID})
-			}
-		}
-		if more = len(events) == page; more {
-			query.After = events[len(events)-1].ID
-		}
-	}
-	r.Waiting = int64(len(unlogged))
-	var gone []Finding
-	for id, known := range logged {
-		if !known.seen {
-			gone = append(gone, Finding{EventGone, known.number, id, known.operation})
-		}
-	}
-	slices.SortFunc(gone, func(a, b Finding) int { return cmp.Compare(a.Record, b.Record) })
-	for _, f := range gone {
-		r.add(f)
-	}
-	return nil
-}
-
-// differs compares an event of the ledger with its record.
-func (k entry) differs(ctx context.Context, held *receipts, e deed.Event) (FindingKind, error) {
-	now, err := held.of(ctx, e)
-	if err != nil {
-		return "", err
-	}
-	if len(now) < k.receipts {
-		return ReceiptsChanged, nil
-	}
-	first := now[:k.receipts]
-	record, unfit := recordOf(e, first)
-	if unfit == nil && sha256.Sum256(record) == k.sum {
-		return "", nil
-	}
-	if is, err := digestOf(first); err != nil || is != k.digest {
-		return ReceiptsChanged, err
-	}
-	return EventChanged, nil
 }

@@ -64,9 +64,9 @@ func (f *fixture) fill(op *deed.Operation, status deed.Status) {
 // everyFieldSet reports fields that are zero in all samples of their type.
 func (f *fixture) everyFieldSet(samples []any) {
 	f.Helper()
-	// A receipt's result is how an answer is handed over; it is stored with the
-	// operation.
-	set := map[string]bool{"Receipt.Result": true}
+	// A receipt's result is how an answer is handed over, an attempt's arguments
+	// how the snapshot is; both are stored with the operation.
+	set := map[string]bool{"Receipt.Result": true, "Attempt.Arguments": true}
 	for _, sample := range samples {
 		v := reflect.ValueOf(sample)
 		for i := range v.NumField() {
