@@ -42,7 +42,7 @@ func textOf(value any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch string(payload.GetMetadata()[converter.MetadataEncoding]) {
+	switch encodingOf(payload) {
 	case converter.MetadataEncodingNil:
 		return json.RawMessage("null"), nil
 	case converter.MetadataEncodingJSON, converter.MetadataEncodingProtoJSON:
@@ -51,7 +51,9 @@ func textOf(value any) (json.RawMessage, error) {
 	return json.Marshal(payload.GetData())
 }
 
-// frozen returns the arguments of the snapshot in the types of args.
+// frozen returns the arguments of the snapshot in the types of args. What these
+// types would drop, add or change is an error: then something else would be sent
+// than was agreed to, or the mark by which it is found.
 func frozen(snapshot []byte, args []any) ([]any, error) {
 	texts := []json.RawMessage{snapshot}
 	if len(args) != 1 || !isWhole(args[0]) {
@@ -59,20 +61,27 @@ func frozen(snapshot []byte, args []any) ([]any, error) {
 			Args []json.RawMessage `json:"args"`
 		}
 		if err := json.Unmarshal(snapshot, &listed); err != nil {
-			return nil, fmt.Errorf("the frozen arguments are not those of this Activity: %w; nothing was sent", err)
+			return nil, fmt.Errorf("the frozen arguments are not those of this Activity: %w", err)
 		}
 		texts = listed.Args
 	}
 	if len(texts) != len(args) {
-		return nil, fmt.Errorf("the frozen arguments are %d and the Activity takes %d: was it changed since it was first called? Nothing was sent", len(texts), len(args))
+		return nil, fmt.Errorf("the frozen arguments are %d and the Activity takes %d: was it changed since it was first called?", len(texts), len(args))
 	}
 	values := make([]any, len(args))
 	for i, arg := range args {
 		value, err := valueOf(texts[i], arg)
 		if err != nil {
-			return nil, fmt.Errorf("argument %d as it was frozen: %w; nothing was sent", i+1, err)
+			return nil, fmt.Errorf("argument %d as it was frozen: %w", i+1, err)
 		}
 		values[i] = value
+	}
+	read, err := argumentsOf(values)
+	if err != nil {
+		return nil, err
+	}
+	if !sameJSON(snapshot, read) {
+		return nil, fmt.Errorf("the frozen arguments are %s, and the Activity's types make %s of them", snapshot, read)
 	}
 	return values, nil
 }
@@ -85,12 +94,19 @@ func isWhole(arg any) bool {
 
 // valueOf reads the text into the type of like.
 func valueOf(text []byte, like any) (any, error) {
+	if like == nil {
+		// Temporal hands a nil pointer over without its type.
+		if string(text) == "null" {
+			return nil, nil
+		}
+		return nil, errors.New("the Activity was called without it, so its type is not known")
+	}
 	model, err := converter.GetDefaultDataConverter().ToPayload(like)
 	if err != nil {
 		return nil, err
 	}
 	payload := &commonpb.Payload{Metadata: model.GetMetadata(), Data: text}
-	switch string(model.GetMetadata()[converter.MetadataEncoding]) {
+	switch encodingOf(model) {
 	case converter.MetadataEncodingNil:
 		payload.Metadata = map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}
 	case converter.MetadataEncodingJSON, converter.MetadataEncodingProtoJSON:
@@ -101,9 +117,6 @@ func valueOf(text []byte, like any) (any, error) {
 	}
 	if _, raw := like.(converter.RawValue); raw {
 		return converter.NewRawValue(payload), nil
-	}
-	if like == nil {
-		return nil, errors.New("the Activity was called without it, so its type is not known")
 	}
 	value := reflect.New(reflect.TypeOf(like))
 	if err := converter.GetDefaultDataConverter().FromPayload(payload, value.Interface()); err != nil {

@@ -4,7 +4,10 @@ package temporal
 
 import "github.com/deed-run/deed"
 
-// MayRetry and Saying are for tests.
-var MayRetry = mayRetry
+// MayRetry, SameJSON and Saying are for tests.
+var (
+	MayRetry = mayRetry
+	SameJSON = sameJSON
+)
 
 func Saying(decision deed.Decision) string { return saying[decision] }

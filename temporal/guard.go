@@ -5,6 +5,7 @@ package temporal
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
@@ -42,14 +43,18 @@ type guardedActivity struct {
 // answers from the ledger.
 func (a *guardedActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	info := activity.GetInfo(ctx)
-	if a.guard.passing[info.ActivityType.Name] {
+	if _, twice := AttemptOf(ctx); twice || a.guard.passing[info.ActivityType.Name] {
 		return a.Next.ExecuteActivity(ctx, in)
 	}
-	call, err := a.guard.call(ctx, info, in.Args)
+	arguments, err := argumentsOf(in.Args)
+	var call deed.Call
+	if err == nil {
+		call, err = a.guard.call(ctx, info, arguments)
+	}
 	if err != nil {
 		return nil, Report{Decision: deed.Denied, Reason: deed.ReasonBadArguments, Text: err.Error()}.err(nil, false)
 	}
-	run := &run{guard: a.guard, info: info, in: in, next: a.Next, caller: ctx, proposed: call.Arguments}
+	run := &run{guard: a.guard, info: info, in: in, next: a.Next, caller: ctx, proposed: arguments}
 	// The effect outlives a caller that leaves, and its outcome is awaited:
 	// otherwise Temporal would be told of a cancelled Activity that happened.
 	answer, err := a.guard.options.Runtime.Do(context.WithoutCancel(ctx), call, run.attempt)
@@ -58,10 +63,12 @@ func (a *guardedActivity) ExecuteActivity(ctx context.Context, in *interceptor.E
 		return nil, Report{Decision: deed.Denied, Reason: deed.ReasonStoreUnavailable, Text: "the worker is being stopped; nothing was sent"}.err(err, true)
 	case err != nil:
 		return nil, err
-	case run.unrecorded:
+	case run.unrecorded && (run.done || run.err != nil):
 		return run.result, run.err
+	case run.unrecorded:
+		return nil, fmt.Errorf("the Activity ended without an answer: %s", answer.Text)
 	case !answer.Done():
-		return nil, reportOf(answer).err(run.err, mayRetry(answer))
+		return nil, reportOf(answer).err(run.err, mayRetry(answer) && !run.unfit)
 	case run.done:
 		return run.result, nil
 	}
@@ -69,11 +76,7 @@ func (a *guardedActivity) ExecuteActivity(ctx context.Context, in *interceptor.E
 }
 
 // call describes the Activity to the Runtime.
-func (g *guard) call(ctx context.Context, info activity.Info, args []any) (deed.Call, error) {
-	arguments, err := argumentsOf(args)
-	if err != nil {
-		return deed.Call{}, err
-	}
+func (g *guard) call(ctx context.Context, info activity.Info, arguments []byte) (deed.Call, error) {
 	call := deed.Call{
 		Principal: g.options.Principal,
 		Tool:      deed.Tool(g.options.Upstream + "/" + info.ActivityType.Name),
@@ -86,7 +89,7 @@ func (g *guard) call(ctx context.Context, info activity.Info, args []any) (deed.
 		return deed.Call{}, err
 	}
 	if key != "" {
-		call.Carriers = []deed.Carrier{{Provenance: deed.ProvenanceRuntime, Identity: deed.OperationKey(key), Name: "the key of WithKey"}}
+		call.Key = deed.OperationKey(key)
 	}
 	if g.options.Prepare != nil {
 		if err := g.options.Prepare(ctx, info, &call); err != nil {
@@ -99,13 +102,17 @@ func (g *guard) call(ctx context.Context, info activity.Info, args []any) (deed.
 // metaOf names the Activity's place in Temporal, for derived keys and for who
 // looks for the operations of a Workflow.
 func metaOf(info activity.Info) map[string]string {
-	run := info.WorkflowExecution.RunID
+	run, id := info.WorkflowExecution.RunID, info.ActivityID
 	if run == "" {
 		run = info.ActivityRunID
 	}
+	if info.IsLocalActivity {
+		// Local Activities are numbered apart from others.
+		id = "local-" + id
+	}
 	meta := map[string]string{}
 	for name, value := range map[string]string{
-		"namespace": info.Namespace, "workflow": info.WorkflowExecution.ID, "run": run, "activity": info.ActivityID,
+		"namespace": info.Namespace, "workflow": info.WorkflowExecution.ID, "run": run, "activity": id,
 	} {
 		if value != "" {
 			meta[name] = value

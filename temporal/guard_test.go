@@ -138,6 +138,7 @@ func TestAnErrorIsClassifiedByWhatItProves(t *testing.T) {
 	}{
 		"refused":                     {err: deed.Refused(no), decision: deed.Failed, status: deed.StatusFailed},
 		"classified as refused":       {err: no, classify: func(_ activity.Info, err error) error { return deed.Refused(err) }, decision: deed.Failed, status: deed.StatusFailed},
+		"classified as nothing":       {err: no, classify: func(activity.Info, error) error { return nil }, decision: deed.Uncertain, status: deed.StatusUncertain},
 		"not to be retried":           {err: temporal.NewNonRetryableApplicationError("no", "no", nil), decision: deed.Uncertain, status: deed.StatusUncertain},
 		"anything else":               {err: no, decision: deed.Uncertain, status: deed.StatusUncertain},
 		"a promise to come back":      {err: activity.ErrResultPending, decision: deed.Uncertain, status: deed.StatusUncertain},

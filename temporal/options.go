@@ -28,16 +28,19 @@ type Options struct {
 	Upstream string
 	// Derive builds the key of an Activity that neither [WithKey] nor its tool's
 	// rule names, as [deed.KeyRule].From does: pointers into the arguments, and
-	// "meta.workflow", "meta.run", "meta.activity", "meta.namespace". Empty: such
-	// an Activity is denied with missing_operation_key and does not run.
+	// "tool", "meta.namespace", "meta.workflow", "meta.run", "meta.activity".
+	// Empty: such an Activity is denied with missing_operation_key and does not
+	// run.
 	Derive []string
 	// Unguarded names the Activity types that pass as if deed were not there.
 	Unguarded []string
 	// Prepare, when set, changes the call before it is decided: its key, its
-	// tool, its principal, its meta. With an error the Activity does not run.
+	// tool, its principal, its meta; also its arguments, with which the Activity
+	// then runs. With an error it does not run.
 	Prepare func(ctx context.Context, info activity.Info, call *deed.Call) error
 	// Classify, when set, says what an Activity's error proves: it returns the
-	// error wrapped by [deed.NotSent] or [deed.Refused], or as it is. An error
+	// error wrapped by [deed.NotSent] or [deed.Refused], or nil to leave it as it
+	// is. It is not asked about read-only Activities. An error
 	// that nobody wrapped makes the operation uncertain, a non-retryable one too:
 	// "do not try again" is not "it did not happen".
 	Classify func(info activity.Info, err error) error

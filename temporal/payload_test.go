@@ -66,7 +66,7 @@ func TestAReplayGivesWhatTheActivityGave(t *testing.T) {
 		runs := 0
 		fresh, replayed, op := twice[refunded](t, func(context.Context, refund) (refunded, error) { runs++; return refunded{ID: "re_1", Amount: 12}, nil }, order)
 		same(t, &runs, fresh, replayed)
-		if fresh.ID != "re_1" || string(op.Arguments) != `{"order":"1042","amount":12}` || string(op.Result) != `{"id":"re_1","amount":12}` {
+		if fresh.ID != "re_1" || string(op.Arguments) != `{"order":"1042","amount":12}` || string(op.Result) != `{"temporal_result":{"id":"re_1","amount":12}}` {
 			t.Errorf("got %+v; the ledger holds %s and %s", fresh, op.Arguments, op.Result)
 		}
 	})
@@ -74,7 +74,7 @@ func TestAReplayGivesWhatTheActivityGave(t *testing.T) {
 		runs := 0
 		_, _, op := twice[any](t, func(context.Context, string, int) error { runs++; return nil }, "1042", 12)
 		same(t, &runs, 0, 0)
-		if string(op.Arguments) != `{"args":["1042",12]}` || string(op.Result) != "null" {
+		if string(op.Arguments) != `{"args":["1042",12]}` || string(op.Result) != `{"temporal_payloads":{}}` {
 			t.Errorf("the ledger holds %s and %s", op.Arguments, op.Result)
 		}
 	})
@@ -106,11 +106,33 @@ func TestAReplayGivesWhatTheActivityGave(t *testing.T) {
 			t.Errorf("got %v; the ledger holds %s", replayed, op.Arguments)
 		}
 	})
+	t.Run("a map that is nil", func(t *testing.T) {
+		b, runs := newBench(t), 0
+		env := b.activities("Activity", func(context.Context) (map[string]int, error) { runs++; return nil, nil })
+		for i := range 2 {
+			value, err := env.ExecuteActivity("Activity")
+			if err != nil {
+				t.Fatal(err)
+			}
+			had := map[string]int{"from before": 1}
+			if err := value.Get(&had); err != nil || had != nil || runs != 1 {
+				t.Errorf("run %d left %v, %v; it ran %d times", i+1, had, err, runs)
+			}
+		}
+	})
+	t.Run("JSON with metadata of its own", func(t *testing.T) {
+		runs := 0
+		own := converter.NewRawValue(&commonpb.Payload{
+			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON), "schema": []byte("v2")}, Data: []byte(`"text"`),
+		})
+		fresh, replayed, _ := twice[converter.RawValue](t, func(context.Context) (converter.RawValue, error) { runs++; return own, nil })
+		same(t, &runs, fresh.Payload(), replayed.Payload())
+	})
 	t.Run("an object that looks like an envelope", func(t *testing.T) {
 		runs := 0
 		fresh, replayed, _ := twice[map[string]int](t, func(context.Context) (map[string]int, error) {
 			runs++
-			return map[string]int{"temporal_payload": 1}, nil
+			return map[string]int{"temporal_result": 1}, nil
 		})
 		same(t, &runs, fresh, replayed)
 	})
@@ -204,7 +226,7 @@ func TestAReplayIsSealedByTheWorkersConverterAndTheLedgerReadsPlainText(t *testi
 			t.Errorf("run %d: got %+v, %v", i+1, got, err)
 		}
 	}
-	if op := b.only(); runs != 1 || string(op.Result) != `{"id":"re_1","amount":0}` {
+	if op := b.only(); runs != 1 || string(op.Result) != `{"temporal_result":{"id":"re_1","amount":0}}` {
 		t.Errorf("it ran %d times and the ledger holds %s", runs, op.Result)
 	}
 }

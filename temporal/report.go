@@ -42,15 +42,17 @@ func ErrorType(decision deed.Decision) string { return "deed." + string(decision
 // ReportOf returns the report in an error that a Workflow got from a guarded
 // Activity, and false if it holds none.
 func ReportOf(err error) (Report, bool) {
-	var failure *temporal.ApplicationError
-	if !errors.As(err, &failure) || !strings.HasPrefix(failure.Type(), ErrorType("")) || !failure.HasDetails() {
-		return Report{}, false
+	// A Workflow or a child may have wrapped it in failures of its own.
+	for failure := (*temporal.ApplicationError)(nil); errors.As(err, &failure); err = failure.Unwrap() {
+		var report Report
+		if !strings.HasPrefix(failure.Type(), ErrorType("")) || !failure.HasDetails() {
+			continue
+		}
+		if failure.Details(&report) == nil && report.Decision != "" {
+			return report, true
+		}
 	}
-	var report Report
-	if failure.Details(&report) != nil || report.Decision == "" {
-		return Report{}, false
-	}
-	return report, true
+	return Report{}, false
 }
 
 // reportOf tells how the operation stands: an attempt that was made is told by

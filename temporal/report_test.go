@@ -71,3 +71,12 @@ func TestOnlyAReportIsReadAsOne(t *testing.T) {
 		}
 	}
 }
+
+func TestAReportIsFoundInsideOtherFailures(t *testing.T) {
+	told := deedtemporal.Report{Decision: deed.Conflict, Reason: deed.ReasonKeyReused}
+	inner := temporal.NewApplicationError("conflict", deedtemporal.ErrorType(deed.Conflict), told)
+	outer := temporal.NewApplicationErrorWithCause("the child failed", "wrapError", inner)
+	if got, ok := deedtemporal.ReportOf(outer); !ok || got.Reason != deed.ReasonKeyReused {
+		t.Errorf("read as %+v, %v", got, ok)
+	}
+}

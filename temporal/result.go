@@ -3,7 +3,6 @@
 package temporal
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -15,49 +14,45 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// The members under which a stored result keeps what plain JSON would lose: one
-// value in another encoding, and what an interceptor had encoded already.
+// A stored result is an envelope of one member, by which the guard knows its own
+// from what a look-up or another door has recorded.
 const (
-	oneValue = "temporal_payload"
-	encoded  = "temporal_payloads"
+	// plainResult holds plain JSON.
+	plainResult = "temporal_result"
+	// payloadResult holds one payload in another encoding, or with more metadata.
+	payloadResult = "temporal_payload"
+	// payloadsResult holds what an interceptor had encoded already, or nothing.
+	payloadsResult = "temporal_payloads"
 )
 
-var none = []byte("null")
-
-// encode returns an Activity's result as the ledger keeps it: the JSON itself,
-// null for none, and otherwise an envelope around the payload.
+// encode returns an Activity's result as the ledger keeps it.
 func encode(result any) ([]byte, error) {
+	if result == nil {
+		return enclose(payloadsResult, &commonpb.Payloads{})
+	}
 	if payloads, ok := result.(*commonpb.Payloads); ok {
-		list := payloads.GetPayloads()
-		switch {
-		case len(list) == 0:
-			return none, nil
-		case len(list) > 1 || !isPlain(list[0]):
-			return enclose(encoded, payloads)
+		if list := payloads.GetPayloads(); len(list) == 1 && isPlain(list[0]) {
+			return json.Marshal(map[string]json.RawMessage{plainResult: list[0].GetData()})
 		}
-		return list[0].GetData(), nil
+		return enclose(payloadsResult, payloads)
 	}
 	payload, err := converter.GetDefaultDataConverter().ToPayload(result)
 	switch {
 	case err != nil:
 		return nil, err
-	case encodingOf(payload) == converter.MetadataEncodingNil:
-		return none, nil
 	case isPlain(payload):
-		return payload.GetData(), nil
+		return json.Marshal(map[string]json.RawMessage{plainResult: payload.GetData()})
 	}
-	return enclose(oneValue, payload)
+	return enclose(payloadResult, payload)
 }
 
 func encodingOf(payload *commonpb.Payload) string {
 	return string(payload.GetMetadata()[converter.MetadataEncoding])
 }
 
-// isPlain reports whether the payload is JSON that nothing can mistake for an
-// envelope.
+// isPlain reports whether the payload is JSON and nothing else.
 func isPlain(payload *commonpb.Payload) bool {
-	name, _ := opened(payload.GetData())
-	return encodingOf(payload) == converter.MetadataEncodingJSON && name == "" && json.Valid(payload.GetData())
+	return encodingOf(payload) == converter.MetadataEncodingJSON && len(payload.GetMetadata()) == 1 && json.Valid(payload.GetData())
 }
 
 func enclose(name string, message proto.Message) ([]byte, error) {
@@ -68,49 +63,40 @@ func enclose(name string, message proto.Message) ([]byte, error) {
 	return json.Marshal(map[string]json.RawMessage{name: whole})
 }
 
-// opened returns the name and the content of an envelope, "" if it is none.
-func opened(text []byte) (string, json.RawMessage) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(text, &members) != nil || len(members) != 1 {
-		return "", nil
-	}
-	for _, name := range []string{oneValue, encoded} {
-		if content, ok := members[name]; ok {
-			return name, content
-		}
-	}
-	return "", nil
-}
-
 // stored returns the result of an operation that was done before.
 func stored(answer deed.Answer) (any, error) {
-	text := bytes.TrimSpace(answer.Result)
-	switch {
-	case len(text) == 0:
-		return nil, withoutResult(answer, "it was done, and its result is not kept")
-	case bytes.Equal(text, none):
-		return nil, nil
+	var envelope map[string]json.RawMessage
+	if err := json.Unmarshal(answer.Result, &envelope); err != nil || len(envelope) != 1 {
+		return nil, withoutResult(answer, "no result of the Activity is kept")
 	}
 	payload, payloads := &commonpb.Payload{}, &commonpb.Payloads{}
-	switch name, content := opened(text); name {
-	case oneValue:
-		if err := protojson.Unmarshal(content, payload); err != nil {
-			return nil, withoutResult(answer, fmt.Sprintf("it was done, and its stored result cannot be read: %v", err))
-		}
-	case encoded:
-		if err := protojson.Unmarshal(content, payloads); err != nil {
-			return nil, withoutResult(answer, fmt.Sprintf("it was done, and its stored result cannot be read: %v", err))
-		}
-		return payloads, nil
-	default:
+	var err error
+	switch {
+	case envelope[plainResult] != nil:
 		payload.Metadata = map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}
-		payload.Data = answer.Result
+		payload.Data = envelope[plainResult]
+	case envelope[payloadResult] != nil:
+		err = protojson.Unmarshal(envelope[payloadResult], payload)
+	case envelope[payloadsResult] != nil:
+		if err = protojson.Unmarshal(envelope[payloadsResult], payloads); err == nil {
+			if len(payloads.GetPayloads()) == 0 {
+				return nil, nil
+			}
+			return payloads, nil
+		}
+	default:
+		return nil, withoutResult(answer, "no result of the Activity is kept")
+	}
+	if err != nil {
+		return nil, withoutResult(answer, fmt.Sprintf("its stored result cannot be read: %v", err))
 	}
 	return converter.NewRawValue(payload), nil
 }
 
+// withoutResult reports an operation that was done and has no result to return.
 func withoutResult(answer deed.Answer, why string) error {
 	report := reportOf(answer)
+	why = "it was done, and " + why
 	if report.Text != "" {
 		why += ": " + report.Text
 	}

@@ -27,10 +27,12 @@ type run struct {
 	// unrecorded: no record stands behind it: a read-only Activity, or observe
 	// mode.
 	unrecorded bool
-	done       bool
-	result     any
-	err        error
-	receipt    deed.Receipt
+	// unfit: the frozen arguments cannot be handed to the Activity.
+	unfit   bool
+	done    bool
+	result  any
+	err     error
+	receipt deed.Receipt
 }
 
 type runKey struct{}
@@ -71,8 +73,8 @@ func (r *run) attempt(ctx context.Context, attempt deed.Attempt) (deed.Receipt, 
 	if !bytes.Equal(attempt.Arguments, r.proposed) {
 		args, err := frozen(attempt.Arguments, r.in.Args)
 		if err != nil {
-			r.err = err
-			return deed.Receipt{}, deed.NotSent(err)
+			r.unfit, r.err = true, fmt.Errorf("%w; nothing was sent", err)
+			return deed.Receipt{}, deed.NotSent(r.err)
 		}
 		in.Args = args
 	}
@@ -80,12 +82,14 @@ func (r *run) attempt(ctx context.Context, attempt deed.Attempt) (deed.Receipt, 
 	if errors.Is(err, activity.ErrResultPending) {
 		err = fmt.Errorf("a guarded Activity cannot be completed later by its token: what it has begun by now is unknown (%w)", err)
 	}
-	if err != nil && r.guard.options.Classify != nil {
-		err = r.guard.options.Classify(r.info, err)
-	}
 	if err != nil {
 		r.err = err
-		return deed.Receipt{}, err
+		if classify := r.guard.options.Classify; classify != nil && !r.unrecorded {
+			if classified := classify(r.info, err); classified != nil {
+				r.err = classified
+			}
+		}
+		return deed.Receipt{}, r.err
 	}
 	r.done, r.result = true, result
 	receipt := deed.Receipt{

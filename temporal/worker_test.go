@@ -159,6 +159,7 @@ func TestAnErrorOfPrepareStopsTheActivity(t *testing.T) {
 	p.want(t)
 }
 
+// What another door has done is done, but its result is not the Activity's.
 func TestAnActivityThatTakesTheNameOfAGatewaysToolSharesItsOperations(t *testing.T) {
 	b, p := newBench(t), &payments{}
 	_, err := b.rt.Do(t.Context(), deed.Call{
@@ -175,10 +176,77 @@ func TestAnActivityThatTakesTheNameOfAGatewaysToolSharesItsOperations(t *testing
 	}
 	env := b.workflow(p)
 	env.ExecuteWorkflow(refundOnce, order)
-	if done := result(t, env); done.ID != "re_9" {
-		t.Errorf("the Workflow got %+v", done)
+	if told, failure := report(t, env); !told.Done() || told.Receipt.RemoteID != "re_9" || !failure.NonRetryable() {
+		t.Errorf("the Workflow was told %+v by %v", told, failure)
 	}
 	p.want(t)
+}
+
+func TestWhatPrepareChangesIsWhatIsDecidedAndRun(t *testing.T) {
+	b, p := newBench(t), &payments{}
+	b.guard.Prepare = func(_ context.Context, _ activity.Info, call *deed.Call) error {
+		call.Key, call.Arguments = deed.OperationKey("refund:order-1042:2"), []byte(`{"order":"1042","amount":6}`)
+		return nil
+	}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(refundOnce, order)
+	result(t, env)
+	p.want(t, refund{Order: "1042", Amount: 6})
+	if op := b.only(); op.Key.Text != "refund:order-1042:2" {
+		t.Errorf("the ledger holds %+v", op.Key)
+	}
+}
+
+func TestAnEmptyKeyIsNoKey(t *testing.T) {
+	b, p := newBench(t), &payments{}
+	b.guard.Derive = []string{"meta.run", "meta.activity"}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(deedtemporal.WithKey(brief(ctx), ""), "Refund", order).Get(ctx, nil)
+	})
+	if told, _ := report(t, env); told.Decision != deed.Denied || !strings.Contains(told.Text, "empty key") {
+		t.Errorf("the Workflow was told %+v", told)
+	}
+	p.want(t)
+}
+
+func TestAGuardThatIsListedTwiceGuardsOnce(t *testing.T) {
+	b, p := newBench(t), &payments{}
+	b.outer = b.options().Interceptors
+	env := b.workflow(p)
+	env.ExecuteWorkflow(refundOnce, order)
+	result(t, env)
+	p.want(t, order)
+	b.only()
+}
+
+func TestALocalActivityIsNumberedApart(t *testing.T) {
+	b, p := newBench(t), &payments{}
+	b.guard.Derive = []string{"meta.run", "meta.activity"}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
+		return workflow.ExecuteLocalActivity(ctx, p.Refund, order).Get(ctx, nil)
+	})
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if op := b.only(); !strings.HasPrefix(op.Meta["activity"], "local-") {
+		t.Errorf("it is numbered %s", op.Meta["activity"])
+	}
+}
+
+func TestAReadOnlyActivityThatPanicsHasNoResult(t *testing.T) {
+	b := newBench(t)
+	b.rule(func(r *deed.Rule) { r.Effect = deed.EffectReadOnly })
+	p := &payments{before: func(context.Context, int) error { panic("a nil map") }}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(brief(ctx), "Refund", order).Get(ctx, nil)
+	})
+	if err := env.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "a nil map") {
+		t.Errorf("the Workflow ended with %v", err)
+	}
 }
 
 func TestAnActivityKnowsItsAttempt(t *testing.T) {

@@ -4,6 +4,7 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/converter"
@@ -35,6 +36,9 @@ func keyOf(ctx context.Context) (string, error) {
 	var key string
 	if err := converter.GetDefaultDataConverter().FromPayload(payload, &key); err != nil {
 		return "", fmt.Errorf("header %s of the Activity: %w; it did not run", header, err)
+	}
+	if key == "" {
+		return "", errors.New("WithKey was given an empty key; the Activity did not run; name the operation, or leave WithKey out where a rule derives its key")
 	}
 	return key, nil
 }
