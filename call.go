@@ -112,7 +112,8 @@ type Answer struct {
 	Current string
 	// Warning says that content refused before is running now.
 	Warning string
-	// WouldBe is what enforce would have decided, in observe mode.
+	// WouldBe is what enforce would have decided, in observe mode; Reason is
+	// then the reason of that.
 	WouldBe Decision
 	// Principal is who was answered.
 	Principal Principal
@@ -137,6 +138,13 @@ func (a Answer) Replayed() bool { return a.Decision == Replay }
 func (a Answer) Done() bool {
 	return (a.Decision == Execute || a.Decision == Replay) && a.Effective == StatusCommitted &&
 		a.Operation != nil && a.Operation.Receipt() != nil
+}
+
+// ofNoRecord is the answer of a run that no record stands behind, without the
+// record that would have answered in its place.
+func (a Answer) ofNoRecord() Answer {
+	a.Operation, a.Effective, a.Twin, a.RetryAfter, a.Current = nil, "", "", 0, ""
+	return a
 }
 
 // Receipt returns the first receipt of what the call asks for, and nil unless

@@ -24,6 +24,10 @@ import (
 // definite no and makes it failed. Any other error, and a panic, leaves it
 // uncertain.
 //
+// Where nothing is recorded (a read-only tool, and a rule in observe mode that
+// would not have let the call run) the attempt has nothing but its Arguments,
+// and the answer says what this run returned: Result, and Text if it failed.
+//
 // The error is ctx's own when the caller left before there was an answer (the
 // effect goes on and is recorded), or ErrClosed. What fn returned is in the
 // answer.
@@ -43,8 +47,11 @@ func (rt *Runtime) Do(ctx context.Context, call Call, fn func(ctx context.Contex
 		running, cancel := context.WithTimeout(grant.observed, grant.Rule.TimeoutHard)
 		defer cancel()
 		answer, err := rt.Settle(running, grant, perform(running, grant, fn))
-		if err != nil {
+		switch {
+		case err != nil:
 			answer = Answer{Decision: Uncertain, Reason: ReasonOutcomeUnknown, Text: err.Error()}
+		case grant.Unrecorded:
+			answer = answer.ofNoRecord()
 		}
 		done <- answer
 	}()
@@ -83,7 +90,7 @@ func perform(ctx context.Context, g *Grant, fn func(context.Context, Attempt) (R
 
 func (g *Grant) attempt() Attempt {
 	attempt := Attempt{Number: g.Attempt, SendBy: g.SendBy, ProviderKey: g.ProviderKey}
-	if op := g.answer.Operation; op != nil && op.Current() != nil {
+	if op := g.answer.Operation; op != nil && op.Current() != nil && !g.Unrecorded {
 		attempt = *op.Current()
 	}
 	attempt.Arguments = g.Arguments

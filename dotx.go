@@ -137,7 +137,10 @@ func (t *transaction) carryOut(ctx context.Context, rt *Runtime, g *Grant, fn fu
 	}
 	answer := g.answer
 	answer.Decision, answer.Result = Execute, receipt.Result
-	if !g.Unrecorded {
+	if g.Unrecorded {
+		answer.Text = ""
+		answer = answer.ofNoRecord()
+	} else {
 		out := Outcome{Kind: OutcomeSuccess, Receipt: receipt, Result: receipt.Result}
 		op, events, err := rt.settleOn(ctx, t, g, out)
 		if err != nil {
