@@ -4,7 +4,6 @@ package deed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -21,8 +20,8 @@ import (
 //
 // An error wrapped by [NotSent] proves that nothing left and makes the
 // operation failed and retryable; one wrapped by [Refused] is the provider's
-// definite no and makes it failed. Any other error, and a panic, leaves it
-// uncertain.
+// definite no and makes it failed. Any other error, one joined from a marked and
+// an unmarked one too, and a panic leave it uncertain.
 //
 // Where nothing is recorded (a read-only tool, and a rule in observe mode that
 // would not have let the call run) the attempt has nothing but its Arguments,
@@ -75,15 +74,14 @@ func perform(ctx context.Context, g *Grant, fn func(context.Context, Attempt) (R
 		}
 	}()
 	receipt, err := fn(ctx, g.attempt())
-	var notSent notSentError
-	var refused refusedError
-	switch {
-	case err == nil:
+	if err == nil {
 		return Outcome{Kind: OutcomeSuccess, Receipt: receipt, Result: receipt.Result}
-	case errors.As(err, &notSent):
-		return Outcome{Kind: OutcomeUnsent, Reason: ReasonNotSent, Message: err.Error()}
-	case errors.As(err, &refused):
-		return Outcome{Kind: OutcomeRefused, Final: true, Reason: ReasonRefused, Message: err.Error()}
+	}
+	switch kind := markOf(err); kind {
+	case OutcomeUnsent:
+		return Outcome{Kind: kind, Reason: ReasonNotSent, Message: err.Error()}
+	case OutcomeRefused:
+		return Outcome{Kind: kind, Final: true, Reason: ReasonRefused, Message: err.Error()}
 	}
 	return Outcome{Kind: OutcomeUnknown, Reason: ReasonOutcomeUnknown, Message: err.Error()}
 }

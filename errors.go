@@ -57,24 +57,6 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-type notSentError struct{ err error }
-
-func (e notSentError) Error() string { return "not sent: " + e.err.Error() }
-func (e notSentError) Unwrap() error { return e.err }
-
-// NotSent marks an error of a function passed to [Runtime.Do] as proof that
-// nothing left: the operation becomes failed and retryable.
-func NotSent(err error) error { return notSentError{err} }
-
-type refusedError struct{ err error }
-
-func (e refusedError) Error() string { return "refused: " + e.err.Error() }
-func (e refusedError) Unwrap() error { return e.err }
-
-// Refused marks an error of a function passed to [Runtime.Do] as a definite
-// refusal by the provider: the operation becomes failed, finally.
-func Refused(err error) error { return refusedError{err} }
-
 // asked names the event by what was asked for, for those that people ask for.
 func (e EventName) asked() string {
 	switch e {
