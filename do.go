@@ -4,6 +4,7 @@ package deed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -28,9 +29,12 @@ import (
 // and the answer says what this run returned: Result, and Text if it failed.
 //
 // The error is ctx's own when the caller left before there was an answer (the
-// effect goes on and is recorded), or ErrClosed. What fn returned is in the
-// answer.
+// effect goes on and is recorded), ErrClosed, or that fn is nil: then nothing was
+// claimed. What fn returned is in the answer.
 func (rt *Runtime) Do(ctx context.Context, call Call, fn func(ctx context.Context, attempt Attempt) (Receipt, error)) (Answer, error) {
+	if fn == nil {
+		return Answer{}, errNoFunction
+	}
 	answer, grant, err := rt.Claim(ctx, call)
 	if err != nil {
 		return Answer{}, err
@@ -43,16 +47,12 @@ func (rt *Runtime) Do(ctx context.Context, call Call, fn func(ctx context.Contex
 	rt.running.Add(1)
 	go func() {
 		defer rt.running.Done()
+		out := Outcome{Kind: OutcomeUnknown, Reason: ReasonOutcomeUnknown, Message: "the function ended its goroutine (runtime.Goexit)"}
+		// Deferred: a function that ends its goroutine does not come back here.
+		defer func() { done <- rt.settled(grant, out) }()
 		running, cancel := context.WithTimeout(grant.observed, grant.Rule.TimeoutHard)
 		defer cancel()
-		answer, err := rt.Settle(running, grant, perform(running, grant, fn))
-		switch {
-		case err != nil:
-			answer = Answer{Decision: Uncertain, Reason: ReasonOutcomeUnknown, Text: err.Error()}
-		case grant.Unrecorded:
-			answer = answer.ofNoRecord()
-		}
-		done <- answer
+		out = perform(running, grant, fn)
 	}()
 	select {
 	case answer := <-done:
@@ -61,6 +61,22 @@ func (rt *Runtime) Do(ctx context.Context, call Call, fn func(ctx context.Contex
 	case <-ctx.Done():
 		return Answer{}, fmt.Errorf("the caller left; %s goes on: %w", grant.Operation, ctx.Err())
 	}
+}
+
+// errNoFunction: even a call that a record could answer is refused without a
+// function, for the next one might have to begin.
+var errNoFunction = errors.New("deed: the function is nil: nothing was claimed and nothing was sent; pass the function that has the effect")
+
+// settled records what came of a run of Do and answers it.
+func (rt *Runtime) settled(g *Grant, out Outcome) Answer {
+	answer, err := rt.Settle(g.observed, g, out)
+	switch {
+	case err != nil:
+		return Answer{Decision: Uncertain, Reason: ReasonOutcomeUnknown, Text: err.Error()}
+	case g.Unrecorded:
+		return answer.ofNoRecord()
+	}
+	return answer
 }
 
 // perform runs fn and classifies what it returned.

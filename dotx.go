@@ -42,13 +42,16 @@ type TxStore interface {
 // rolled back: a replay, a conflict, a refusal, a proposal for approval (which
 // is recorded by itself).
 //
-// The error is what fn returned, ctx's own when the caller left, ErrClosed,
-// or that of the database when the commit failed; then nothing happened. An
+// The error is what fn returned, ctx's own when the caller left, ErrClosed, that
+// fn is nil, or that of the database when the commit failed; then nothing happened. An
 // error that matches ErrCommitUnknown says that the database could not be
 // asked any more whether the commit was done: repeat the call with the same
 // key, whose record tells.
 func DoTx(ctx context.Context, rt *Runtime, tx TxStore, call Call, fn func(ctx context.Context, attempt Attempt) (Receipt, error)) (Answer, error) {
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	if fn == nil {
+		return Answer{}, errNoFunction
+	}
 	call.ManualLease, call.ClaimToken = false, ""
 	within := &transaction{TxStore: tx}
 	answer, grant, err := rt.claim(ctx, call, within)

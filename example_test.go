@@ -70,9 +70,10 @@ func ExampleRuntime_Resolve() {
 		Key:       deed.OperationKey("welcome-mail:user-77"),
 		Arguments: []byte(`{"to":"user-77"}`),
 	}
-	answer, _ := rt.Do(ctx, call, func(context.Context, deed.Attempt) (deed.Receipt, error) {
+	send := func(context.Context, deed.Attempt) (deed.Receipt, error) {
 		return deed.Receipt{}, fmt.Errorf("connection reset after the last byte")
-	})
+	}
+	answer, _ := rt.Do(ctx, call, send)
 	fmt.Println(answer.Operation.Status)
 
 	person := deed.Principal{Tenant: "acme", Actor: "ana", Rights: []deed.Right{deed.RightRead, deed.RightResolve}}
@@ -82,7 +83,7 @@ func ExampleRuntime_Resolve() {
 	if err != nil {
 		panic(err)
 	}
-	again, _ := rt.Do(ctx, call, nil)
+	again, _ := rt.Do(ctx, call, send)
 	if again.Done() {
 		fmt.Println(again.Decision, again.Receipt().EstablishedBy)
 	}
