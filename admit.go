@@ -252,10 +252,11 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	next, event, err := apply(op, k)
 	if err == nil && len(next.Arguments) == 0 {
 		// Retention has taken the snapshot; the call carries an equal one.
-		if next.Arguments, err = c.planter.plant(c.call.Arguments, op.ID, attempt.ProviderKey); err != nil {
+		again, err := c.planter.plant(c.call.Arguments, op.ID, attempt.ProviderKey)
+		if err != nil {
 			return nil, Event{}, err
 		}
-		next.PayloadDigest = payloadDigest(c.rule.Tool, next.Arguments)
+		next.Arguments, next.PayloadDigest = freeze(c.rule.Tool, again)
 	}
 	if err == nil && k.event == EventContinued {
 		next.Inputs = q.inputs
@@ -276,10 +277,10 @@ func (c *claim) draft(q inquiry, supersedes *Operation) (*Operation, error) {
 		Fingerprint: q.fingerprints[q.current], FingerprintRules: q.current, Matter: c.matter,
 		UpstreamIdentity: c.call.Facts.UpstreamIdentity, Definition: c.call.Facts.Definition,
 		RulesHash: c.rule.Hash, PolicyRevision: c.rule.Revision,
-		Arguments: arguments, PayloadDigest: payloadDigest(c.rule.Tool, arguments),
 		Meta: c.withRevision(c.meta()), CreatedAt: q.now, ProposedAt: q.now, ExpiresAt: c.call.ExpiresAt,
 		DispatchBy: c.dispatchBy(q.now),
 	}
+	op.Arguments, op.PayloadDigest = freeze(op.Tool, arguments)
 	op.Key.Generation = 1
 	if supersedes != nil {
 		op.Supersedes = supersedes.ID
@@ -325,7 +326,16 @@ func (c *claim) bindings(op *Operation, generation int) []Binding {
 
 // payloadDigest names the frozen material: the tool and the bytes it gets.
 func payloadDigest(tool Tool, arguments []byte) Digest {
-	return digestOf(append(append([]byte(tool), 0), arguments...))
+	_, digest := freeze(tool, arguments)
+	return digest
+}
+
+// freeze copies the bytes that a tool gets, so that a caller may do with its own
+// what it likes, and names them. The copy lies in what the digest is made of.
+func freeze(tool Tool, arguments []byte) ([]byte, Digest) {
+	material := make([]byte, 0, len(tool)+1+len(arguments))
+	material = append(append(append(material, tool...), 0), arguments...)
+	return material[len(tool)+1:], digestOf(material)
 }
 
 // effectArguments are the arguments without the tool's own key argument.

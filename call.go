@@ -12,7 +12,8 @@ type Call struct {
 	Principal Principal
 	Tool      Tool
 	// Arguments is the raw JSON object that the tool will receive. It is kept
-	// and sent byte for byte.
+	// and sent byte for byte; what is sent is a copy, so that these bytes are the
+	// caller's again once Claim, Do or DoTx has returned.
 	Arguments []byte
 	// Key is the operation's name when the caller's own runtime gives it; a
 	// shorthand for one carrier of provenance runtime.

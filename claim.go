@@ -3,6 +3,7 @@
 package deed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (rt *Runtime) claim(ctx context.Context, call Call, within *transaction) (A
 	answer.Principal, answer.Rule, answer.At = call.Principal, c.rule, rt.clock.Now()
 	if grant == nil && c.rule.Mode == ModeObserve && c.rule.Mutates() && call.Resume == "" {
 		answer.WouldBe = answer.Decision
-		grant = &Grant{Tenant: call.Principal.Tenant, Arguments: call.Arguments, Unrecorded: true}
+		grant = &Grant{Tenant: call.Principal.Tenant, Arguments: bytes.Clone(call.Arguments), Unrecorded: true}
 	}
 	if grant != nil {
 		grant.Rule, grant.call, grant.answer = c.rule, call, answer
@@ -436,7 +437,7 @@ func (c *claim) read(ctx context.Context) (Answer, *Grant, error) {
 			return c.denial(ctx, ReasonForbidden, text), nil, nil
 		}
 	}
-	grant := &Grant{Tenant: c.call.Principal.Tenant, Arguments: c.call.Arguments, Unrecorded: true}
+	grant := &Grant{Tenant: c.call.Principal.Tenant, Arguments: bytes.Clone(c.call.Arguments), Unrecorded: true}
 	return Answer{Decision: Execute, Rule: c.rule}, grant, nil
 }
 

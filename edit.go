@@ -188,9 +188,10 @@ func (e *edit) replace(op *Operation, w word, change *Change) (*Operation, error
 		},
 		Tool: op.Tool, Effect: op.Effect, Fingerprint: e.fingerprint, FingerprintRules: op.FingerprintRules, Matter: e.matter,
 		UpstreamIdentity: op.UpstreamIdentity, Definition: op.Definition, RulesHash: op.RulesHash, PolicyRevision: op.PolicyRevision,
-		Arguments: arguments, PayloadDigest: payloadDigest(op.Tool, arguments), Meta: op.Meta, Supersedes: op.ID,
+		Meta: op.Meta, Supersedes: op.ID,
 		CreatedAt: w.at, ProposedAt: w.at, ExpiresAt: op.ExpiresAt, DispatchBy: w.at.Add(e.rule.MaxAge),
 	}
+	draft.Arguments, draft.PayloadDigest = freeze(op.Tool, arguments)
 	if !op.ExpiresAt.IsZero() && op.ExpiresAt.Before(draft.DispatchBy) {
 		draft.DispatchBy = op.ExpiresAt
 	}
