@@ -15,7 +15,13 @@ type Attempt struct {
 	// have edited since the call. Only functions passed to [Runtime.Do] and
 	// [DoTx] are given them here; elsewhere they are the operation's.
 	Arguments []byte `json:"-"`
-	Worker    string `json:"worker"`
+	// MaySend reports whether the first byte of the attempt may leave now, as
+	// [Grant.MaySend] does, by the Runtime's clock. A function that prepares for
+	// a while asks right before it sends, and returns its error in [NotSent]: by
+	// then another process may have begun the next attempt. Set for functions
+	// passed to [Runtime.Do] and [DoTx], nil elsewhere.
+	MaySend func() error `json:"-"`
+	Worker  string       `json:"worker"`
 	// UpstreamIdentity is where this attempt was sent.
 	UpstreamIdentity string    `json:"upstream_identity"`
 	BegunAt          time.Time `json:"begun_at"`

@@ -17,7 +17,8 @@ import (
 // url, and the result to be replayed. Its context carries ctx's values but not
 // its cancellation, and ends at the rule's hard timeout: a caller that leaves
 // does not stop an effect under way. fn must not send anything after
-// attempt.SendBy, and must not send anything twice by itself.
+// attempt.SendBy, and must not send anything twice by itself: where it prepares
+// for long it asks attempt.MaySend right before it sends.
 //
 // An error wrapped by [NotSent] proves that nothing left and makes the
 // operation failed and retryable; one wrapped by [Refused] is the provider's
@@ -25,8 +26,8 @@ import (
 // an unmarked one too, and a panic leave it uncertain.
 //
 // Where nothing is recorded (a read-only tool, and a rule in observe mode that
-// would not have let the call run) the attempt has nothing but its Arguments,
-// and the answer says what this run returned: Result, and Text if it failed.
+// would not have let the call run) the attempt has no number and no SendBy, and
+// the answer says what this run returned: Result, and Text if it failed.
 //
 // The error is ctx's own when the caller left before there was an answer (the
 // effect goes on and is recorded), ErrClosed, or that fn is nil: then nothing was
@@ -107,6 +108,6 @@ func (g *Grant) attempt() Attempt {
 	if op := g.answer.Operation; op != nil && op.Current() != nil && !g.Unrecorded {
 		attempt = *op.Current()
 	}
-	attempt.Arguments = g.Arguments
+	attempt.Arguments, attempt.MaySend = g.Arguments, g.MaySend
 	return attempt
 }

@@ -57,6 +57,35 @@ func ExampleRuntime_Do() {
 	// replay re_1
 }
 
+// sendLetter prepares for a while, and asks right before it sends.
+func sendLetter(_ context.Context, attempt deed.Attempt) (deed.Receipt, error) {
+	letter := fmt.Sprintf("Dear customer, %s", attempt.Arguments)
+	if err := attempt.MaySend(); err != nil {
+		return deed.Receipt{}, deed.NotSent(err)
+	}
+	fmt.Println(letter)
+	return deed.Receipt{RemoteSystem: "letters", RemoteID: "l_1"}, nil
+}
+
+// A function that prepares for a while asks whether it may still send.
+func ExampleAttempt() {
+	rt := exampleRuntime()
+	defer rt.Close(context.Background())
+	answer, err := rt.Do(context.Background(), deed.Call{
+		Principal: deed.Principal{Tenant: "acme", Actor: "support", Rights: []deed.Right{deed.RightCall}},
+		Tool:      "letters/send",
+		Key:       deed.OperationKey("reminder:invoice-77:first"),
+		Arguments: []byte(`{"invoice":"77"}`),
+	}, sendLetter)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(answer.Decision, answer.Done())
+	// Output:
+	// Dear customer, {"invoice":"77"}
+	// execute true
+}
+
 // An outcome that nobody knows holds the key, and every other key for the
 // same effect, until a person or evidence settles it.
 func ExampleRuntime_Resolve() {

@@ -65,8 +65,9 @@ func (f *fixture) fill(op *deed.Operation, status deed.Status) {
 func (f *fixture) everyFieldSet(samples []any) {
 	f.Helper()
 	// A receipt's result is how an answer is handed over, an attempt's arguments
-	// how the snapshot is; both are stored with the operation.
-	set := map[string]bool{"Receipt.Result": true, "Attempt.Arguments": true}
+	// how the snapshot is; both are stored with the operation. Whether it may
+	// still send is asked of a live attempt only.
+	set := map[string]bool{"Receipt.Result": true, "Attempt.Arguments": true, "Attempt.MaySend": true}
 	for _, sample := range samples {
 		v := reflect.ValueOf(sample)
 		for i := range v.NumField() {
