@@ -105,6 +105,23 @@ func TestAReadOnlyActivityRunsEachTimeAndCanBeCancelled(t *testing.T) {
 	}
 }
 
+func TestInObserveModeAnActivityEndsAsIfNothingStoodBeforeIt(t *testing.T) {
+	b := newBench(t)
+	b.rule(func(r *deed.Rule) { r.Mode = deed.ModeObserve })
+	p := &payments{after: func(_ context.Context, times int) error {
+		if times == 1 {
+			return errors.New("try again")
+		}
+		return nil
+	}}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(refundOnce, order)
+	if done := result(t, env); done.ID != "re_1" {
+		t.Errorf("the Workflow got %+v", done)
+	}
+	p.want(t, order, order)
+}
+
 func TestSessionsAndUnguardedActivitiesPass(t *testing.T) {
 	b, p := newBench(t), &payments{}
 	b.guard.Unguarded = []string{"Refund"}
