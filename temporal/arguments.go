@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
@@ -80,10 +81,29 @@ func frozen(snapshot []byte, args []any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !sameJSON(snapshot, read) {
-		return nil, fmt.Errorf("the frozen arguments are %s, and the Activity's types make %s of them", snapshot, read)
+	different, err := differences(snapshot, read)
+	if err != nil {
+		return nil, err
+	}
+	if len(different) > 0 {
+		return nil, fmt.Errorf("the Activity's types would drop, add or change %s of the frozen arguments", strings.Join(different, ", "))
 	}
 	return values, nil
+}
+
+// survive refuses arguments of a local Activity of which JSON holds less than
+// they are: they were never encoded, and would be if other ones took their place.
+func survive(args []any) error {
+	for i, arg := range args {
+		text, err := textOf(arg)
+		if err != nil {
+			return err
+		}
+		if back, err := valueOf(text, arg); err != nil || !reflect.DeepEqual(back, arg) {
+			return fmt.Errorf("argument %d of the local Activity holds what JSON does not, which an edit or a mark would take from it", i+1)
+		}
+	}
+	return nil
 }
 
 // isWhole reports whether the argument, as the only one, stands for itself.

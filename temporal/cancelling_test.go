@@ -9,12 +9,17 @@ import (
 	"go.temporal.io/sdk/interceptor"
 )
 
-// cancelling cancels the Activities of one attempt (any: 0) as soon as they run,
-// as a worker does that hears of it with a heartbeat.
+// cancelling cancels the Activities of one attempt when it is told to, as a worker
+// does that hears of it with a heartbeat.
 type cancelling struct {
 	interceptor.WorkerInterceptorBase
-	attempt   int32
-	cancelled chan struct{}
+	attempt int32
+	// when is closed by whoever wants it, cancelled by the interceptor afterwards.
+	when, cancelled chan struct{}
+}
+
+func newCancelling(attempt int32) *cancelling {
+	return &cancelling{attempt: attempt, when: make(chan struct{}), cancelled: make(chan struct{})}
 }
 
 func (c *cancelling) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
@@ -29,11 +34,14 @@ type cancelledActivity struct {
 }
 
 func (a *cancelledActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	if a.cancelling.attempt != 0 && activity.GetInfo(ctx).Attempt != a.cancelling.attempt {
+	if activity.GetInfo(ctx).Attempt != a.cancelling.attempt {
 		return a.Next.ExecuteActivity(ctx, in)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	cancel()
-	close(a.cancelling.cancelled)
+	go func() {
+		<-a.cancelling.when
+		cancel()
+		close(a.cancelling.cancelled)
+	}()
 	return a.Next.ExecuteActivity(ctx, in)
 }

@@ -4,10 +4,10 @@ package temporal
 
 import "github.com/deed-run/deed"
 
-// MayRetry, SameJSON and Saying are for tests.
+// MayRetry, Differences and Saying are for tests.
 var (
-	MayRetry = mayRetry
-	SameJSON = sameJSON
+	MayRetry    = mayRetry
+	Differences = differences
 )
 
 func Saying(decision deed.Decision) string { return saying[decision] }

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/deed-run/deed"
 	deedtemporal "github.com/deed-run/deed/temporal"
@@ -105,23 +107,57 @@ func TestAMarkThatTheActivitysTypeHasNoPlaceForIsNotDropped(t *testing.T) {
 	p.want(t)
 }
 
-func TestNumbersAreTheSameHoweverTheyAreWritten(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		same bool
-	}{
-		{`6`, `6.0`, true},
-		{`1e3`, `1000`, true},
-		{`9007199254740993`, `9007199254740993`, true},
-		{`9007199254740993`, `9007199254740992`, false},
-		{`1e400`, `2e400`, false},
-		{`1e999999999`, `1`, false},
-		{`[1,2]`, `[2,1]`, false},
-		{`{"a":null}`, `{}`, false},
-		{`"1"`, `1`, false},
+func TestWhatWasReadIsComparedWithWhatIsFrozen(t *testing.T) {
+	for _, c := range []struct{ frozen, read, at string }{
+		{`6`, `6.0`, ""},
+		{`1e3`, `1000`, ""},
+		{`9007199254740992.0`, `9007199254740992`, ""},
+		{`9007199254740993`, `9007199254740992`, "all"},
+		{`1e400`, `2e400`, "all"},
+		{`1e-400`, `0`, "all"},
+		{`1e999999999`, `1`, "all"},
+		{`[1,2]`, `[2,1]`, "/0 /1"},
+		{`[1]`, `[1,1]`, "all"},
+		{`{"a":null,"b":0,"c":"","d":false,"e":[],"f":{}}`, `{}`, ""},
+		{`{}`, `{"a":0}`, "/a"},
+		{`{"a":{"b/c":1}}`, `{"a":{"b/c":2}}`, "/a/b~1c"},
+		{`{"amout":6}`, `{"amount":0}`, "/amout /amount"},
+		{`"1"`, `1`, "all"},
+		{`true`, `false`, "all"},
 	} {
-		if got := deedtemporal.SameJSON([]byte(c.a), []byte(c.b)); got != c.same {
-			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		got, err := deedtemporal.Differences([]byte(c.frozen), []byte(c.read))
+		if err != nil || strings.Join(got, " ") != c.at {
+			t.Errorf("%s and %s differ at %q, %v; want %q", c.frozen, c.read, got, err, c.at)
 		}
+	}
+}
+
+func TestArgumentsAreNotWrittenIntoAFailure(t *testing.T) {
+	_, err := edited(t, func(context.Context, refund) error { return nil }, `{"order":"the secret order","amout":6}`, order)
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "/amout") || errors.Unwrap(errors.Unwrap(err)) != nil {
+		t.Errorf("Temporal was told %v", err)
+	}
+}
+
+type withSecret struct {
+	Order string `json:"order"`
+	Token string `json:"-"`
+}
+
+func TestALocalActivityWhoseArgumentsJSONDoesNotHoldIsNotRunWithOthers(t *testing.T) {
+	b := newBench(t)
+	b.guard.Prepare = func(_ context.Context, _ activity.Info, call *deed.Call) error {
+		call.Key, call.Arguments = deed.OperationKey(key), []byte(`{"order":"1043"}`)
+		return nil
+	}
+	ran := false
+	pay := func(context.Context, withSecret) error { ran = true; return nil }
+	env := b.workflow(&payments{})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
+		return workflow.ExecuteLocalActivity(ctx, pay, withSecret{"1042", "secret"}).Get(ctx, nil)
+	})
+	if told, _ := report(t, env); ran || told.Decision != deed.Failed || !strings.Contains(told.Text, "what JSON does not") {
+		t.Errorf("it ran: %v; the Workflow was told %+v", ran, told)
 	}
 }

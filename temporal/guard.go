@@ -3,6 +3,7 @@
 package temporal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -55,20 +56,25 @@ func (a *guardedActivity) ExecuteActivity(ctx context.Context, in *interceptor.E
 		return nil, Report{Decision: deed.Denied, Reason: deed.ReasonBadArguments, Text: err.Error()}.err(nil, false)
 	}
 	run := &run{guard: a.guard, info: info, in: in, next: a.Next, caller: ctx, proposed: arguments}
-	// The effect outlives a caller that leaves, and its outcome is awaited:
-	// otherwise Temporal would be told of a cancelled Activity that happened.
-	answer, err := a.guard.options.Runtime.Do(context.WithoutCancel(ctx), call, run.attempt)
+	waiting, stop := run.waiting()
+	defer stop()
+	answer, err := a.guard.options.Runtime.Do(waiting, call, run.attempt)
+	if answer.Rule.Mode == deed.ModeObserve {
+		run.unrecorded = true
+	}
 	switch {
 	case errors.Is(err, deed.ErrClosed):
 		return nil, Report{Decision: deed.Denied, Reason: deed.ReasonStoreUnavailable, Text: "the worker is being stopped; nothing was sent"}.err(err, true)
 	case err != nil:
-		return nil, err
+		return nil, Report{Decision: deed.InProgress, Reason: deed.ReasonLeaseLive, Text: "the Activity's time was over before it was answered"}.err(err, true)
 	case run.unrecorded && (run.done || run.err != nil):
 		return run.result, run.err
 	case run.unrecorded:
 		return nil, fmt.Errorf("the Activity ended without an answer: %s", answer.Text)
+	case run.unfit:
+		return nil, reportOf(answer).err(nil, false)
 	case !answer.Done():
-		return nil, reportOf(answer).err(run.err, mayRetry(answer) && !run.unfit)
+		return nil, reportOf(answer).err(run.err, mayRetry(answer))
 	case run.done:
 		return run.result, nil
 	}
@@ -80,7 +86,7 @@ func (g *guard) call(ctx context.Context, info activity.Info, arguments []byte) 
 	call := deed.Call{
 		Principal: g.options.Principal,
 		Tool:      deed.Tool(g.options.Upstream + "/" + info.ActivityType.Name),
-		Arguments: arguments,
+		Arguments: bytes.Clone(arguments),
 		Meta:      metaOf(info),
 		Derive:    g.options.Derive,
 	}

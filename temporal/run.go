@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
@@ -24,8 +25,11 @@ type run struct {
 	caller   context.Context
 	proposed []byte
 
-	// unrecorded: no record stands behind it: a read-only Activity, or observe
-	// mode.
+	// granted: an attempt has begun; guarded by starting.
+	starting sync.Mutex
+	granted  bool
+	// unrecorded: Temporal is told what the Activity returned, as if deed were not
+	// there: a read-only Activity, or observe mode.
 	unrecorded bool
 	// unfit: the frozen arguments cannot be handed to the Activity.
 	unfit   bool
@@ -60,8 +64,29 @@ type granted struct {
 	run     *run
 }
 
+// waiting is the context of asking for an attempt. It ends with the caller's only
+// until there is one: the effect outlives a caller that leaves, and its outcome is
+// awaited, for otherwise Temporal would be told that it was cancelled.
+func (r *run) waiting() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.caller))
+	unhook := context.AfterFunc(r.caller, func() {
+		r.starting.Lock()
+		defer r.starting.Unlock()
+		if !r.granted {
+			cancel(context.Cause(r.caller))
+		}
+	})
+	return ctx, func() {
+		unhook()
+		cancel(nil)
+	}
+}
+
 // attempt runs the Activity with the frozen arguments.
 func (r *run) attempt(ctx context.Context, attempt deed.Attempt) (deed.Receipt, error) {
+	r.starting.Lock()
+	r.granted = true
+	r.starting.Unlock()
 	r.unrecorded = attempt.Number == 0
 	if r.unrecorded {
 		// Nothing is at stake: the caller may cancel, as if deed were not there.
@@ -72,8 +97,11 @@ func (r *run) attempt(ctx context.Context, attempt deed.Attempt) (deed.Receipt, 
 	in := *r.in
 	if !bytes.Equal(attempt.Arguments, r.proposed) {
 		args, err := frozen(attempt.Arguments, r.in.Args)
+		if err == nil && r.info.IsLocalActivity {
+			err = survive(r.in.Args)
+		}
 		if err != nil {
-			r.unfit, r.err = true, fmt.Errorf("%w; nothing was sent", err)
+			r.unfit, r.err = true, fmt.Errorf("%w; nothing was sent; begin again under another key, with arguments that are written as they are shown", err)
 			return deed.Receipt{}, deed.NotSent(r.err)
 		}
 		in.Args = args

@@ -6,20 +6,25 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"math"
+	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// sameJSON reports whether two JSON texts say the same, whatever their order of
-// members, their blanks and how they write a number.
-func sameJSON(a, b []byte) bool {
-	left, err := decoded(a)
+// differences are the JSON pointers (RFC 6901) at which what was read is not what
+// is frozen, however members are ordered and numbers written. A zero that is not
+// there, as of an omitempty field, is there.
+func differences(frozen, read []byte) ([]string, error) {
+	left, err := decoded(frozen)
 	if err != nil {
-		return false
+		return nil, err
 	}
-	right, err := decoded(b)
-	return err == nil && same(left, right)
+	right, err := decoded(read)
+	if err != nil {
+		return nil, err
+	}
+	return different("", left, right), nil
 }
 
 func decoded(text []byte) (value any, err error) {
@@ -29,31 +34,89 @@ func decoded(text []byte) (value any, err error) {
 	return value, err
 }
 
-func same(a, b any) bool {
-	switch a := a.(type) {
+func different(at string, frozen, read any) []string {
+	switch frozen := frozen.(type) {
 	case json.Number:
-		b, ok := b.(json.Number)
-		return ok && sameNumber(string(a), string(b))
+		if number, ok := read.(json.Number); ok && sameNumber(string(frozen), string(number)) {
+			return nil
+		}
 	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
+		if list, ok := read.([]any); ok && len(list) == len(frozen) {
+			var found []string
+			for i := range frozen {
+				found = append(found, different(at+"/"+strconv.Itoa(i), frozen[i], list[i])...)
+			}
+			return found
+		}
 	case map[string]any:
-		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, same)
+		if members, ok := read.(map[string]any); ok {
+			return differentMembers(at, frozen, members)
+		}
+	default:
+		if frozen == read {
+			return nil
+		}
 	}
-	return a == b
+	if at == "" {
+		return []string{"all"}
+	}
+	return []string{at}
 }
 
-// exact is the size below which a float64 holds every integer.
-const exact = 1 << 53
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// sameNumber takes large numbers for the same only if they are written alike: a
-// float64 cannot tell them apart.
+func differentMembers(at string, frozen, read map[string]any) []string {
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(frozen)) {
+		value, there := read[name]
+		below := at + "/" + pointerEscapes.Replace(name)
+		switch {
+		case there:
+			found = append(found, different(below, frozen[name], value)...)
+		case !zero(frozen[name]):
+			found = append(found, below)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(read)) {
+		if _, there := frozen[name]; !there {
+			found = append(found, at+"/"+pointerEscapes.Replace(name))
+		}
+	}
+	return found
+}
+
+func zero(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case bool:
+		return !value
+	case string:
+		return value == ""
+	case json.Number:
+		return sameNumber(string(value), "0")
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		return len(value) == 0
+	}
+	return false
+}
+
+// sameNumber compares exactly. Exponents of more than three digits are compared
+// as they are written: what they stand for has no room.
 func sameNumber(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
-	return errX == nil && errY == nil && x == y && math.Abs(x) < exact
+	x, okX := exact(a)
+	y, okY := exact(b)
+	return okX && okY && x.Cmp(y) == 0
+}
+
+func exact(number string) (*big.Rat, bool) {
+	if i := strings.IndexAny(number, "eE"); i >= 0 && len(strings.TrimLeft(number[i+1:], "+-0")) > 3 {
+		return nil, false
+	}
+	return new(big.Rat).SetString(number)
 }

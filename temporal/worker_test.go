@@ -65,12 +65,13 @@ func TestWorkersWithOneLedgerPayOnceBetweenThem(t *testing.T) {
 
 func TestAnActivityThatIsCancelledInTheMiddleIsAwaited(t *testing.T) {
 	b := newBench(t)
-	cancelled := make(chan struct{})
+	leaving := newCancelling(1)
 	p := &payments{after: func(ctx context.Context, _ int) error {
-		<-cancelled
+		close(leaving.when)
+		<-leaving.cancelled
 		return ctx.Err()
 	}}
-	b.outer = []interceptor.WorkerInterceptor{&cancelling{cancelled: cancelled}}
+	b.outer = []interceptor.WorkerInterceptor{leaving}
 	env := b.workflow(p)
 	env.ExecuteWorkflow(refundOnce, order)
 	if done := result(t, env); done.ID != "re_1" {
@@ -82,15 +83,16 @@ func TestAnActivityThatIsCancelledInTheMiddleIsAwaited(t *testing.T) {
 func TestAReadOnlyActivityRunsEachTimeAndCanBeCancelled(t *testing.T) {
 	b := newBench(t)
 	b.rule(func(r *deed.Rule) { r.Effect = deed.EffectReadOnly })
-	cancelled := make(chan struct{})
+	leaving := newCancelling(2)
 	p := &payments{after: func(ctx context.Context, times int) error {
 		if times == 1 {
 			return errors.New("try again")
 		}
+		close(leaving.when)
 		<-ctx.Done()
 		return temporal.NewNonRetryableApplicationError("stopped in the middle", "stopped", context.Cause(ctx))
 	}}
-	b.outer = []interceptor.WorkerInterceptor{&cancelling{cancelled: cancelled, attempt: 2}}
+	b.outer = []interceptor.WorkerInterceptor{leaving}
 	env := b.workflow(p)
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(brief(ctx), "Refund", order).Get(ctx, nil)
@@ -106,20 +108,66 @@ func TestAReadOnlyActivityRunsEachTimeAndCanBeCancelled(t *testing.T) {
 }
 
 func TestInObserveModeAnActivityEndsAsIfNothingStoodBeforeIt(t *testing.T) {
-	b := newBench(t)
-	b.rule(func(r *deed.Rule) { r.Mode = deed.ModeObserve })
-	p := &payments{after: func(_ context.Context, times int) error {
-		if times == 1 {
-			return errors.New("try again")
-		}
-		return nil
-	}}
-	env := b.workflow(p)
-	env.ExecuteWorkflow(refundOnce, order)
-	if done := result(t, env); done.ID != "re_1" {
-		t.Errorf("the Workflow got %+v", done)
+	for name, c := range map[string]struct {
+		first error
+		want  []refund
+	}{
+		"an error that is retried": {errors.New("try again"), []refund{order, order}},
+		"one that is not":          {temporal.NewNonRetryableApplicationError("declined", "Declined", nil), []refund{order}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.rule(func(r *deed.Rule) { r.Mode = deed.ModeObserve })
+			p := &payments{after: func(_ context.Context, times int) error {
+				if times == 1 {
+					return c.first
+				}
+				return nil
+			}}
+			env := b.workflow(p)
+			env.ExecuteWorkflow(refundOnce, order)
+			p.want(t, c.want...)
+			var failure *temporal.ApplicationError
+			if err := env.GetWorkflowError(); len(c.want) == 1 && (!errors.As(err, &failure) || failure.Type() != "Declined") || len(c.want) == 2 && err != nil {
+				t.Errorf("the Workflow ended with %v", err)
+			}
+		})
 	}
-	p.want(t, order, order)
+}
+
+func TestARepeatDoesNotWaitBeyondItsOwnTime(t *testing.T) {
+	b := newBench(t)
+	b.rule(func(r *deed.Rule) { r.Wait = time.Hour })
+	going, paying := make(chan struct{}), make(chan struct{})
+	first := make(chan error, 1)
+	go func() {
+		_, err := b.rt.Do(context.Background(), deed.Call{
+			Principal: caller, Tool: refundTool, Key: deed.OperationKey(key), Arguments: []byte(`{"amount":12,"order":"1042"}`),
+		}, func(context.Context, deed.Attempt) (deed.Receipt, error) {
+			close(going)
+			<-paying
+			return deed.Receipt{RemoteID: "re_1"}, nil
+		})
+		first <- err
+	}()
+	<-going
+	leaving := newCancelling(1)
+	b.outer = []interceptor.WorkerInterceptor{leaving}
+	close(leaving.when)
+	p := &payments{}
+	env := b.workflow(p)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+		return workflow.ExecuteActivity(deedtemporal.WithKey(ctx, key), "Refund", order).Get(ctx, nil)
+	})
+	if told, failure := report(t, env); told.Decision != deed.InProgress || failure.NonRetryable() {
+		t.Errorf("the Workflow was told %+v by %v", told, failure)
+	}
+	p.want(t)
+	close(paying)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestSessionsAndUnguardedActivitiesPass(t *testing.T) {
@@ -202,7 +250,8 @@ func TestAnActivityThatTakesTheNameOfAGatewaysToolSharesItsOperations(t *testing
 func TestWhatPrepareChangesIsWhatIsDecidedAndRun(t *testing.T) {
 	b, p := newBench(t), &payments{}
 	b.guard.Prepare = func(_ context.Context, _ activity.Info, call *deed.Call) error {
-		call.Key, call.Arguments = deed.OperationKey("refund:order-1042:2"), []byte(`{"order":"1042","amount":6}`)
+		call.Key = deed.OperationKey("refund:order-1042:2")
+		copy(call.Arguments, `{"order":"1042","amount":6 }`)
 		return nil
 	}
 	env := b.workflow(p)
