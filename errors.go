@@ -26,7 +26,8 @@ var (
 	ErrNotFound = errors.New("no such operation")
 	// ErrForbidden: the principal lacks a right.
 	ErrForbidden = errors.New("not permitted")
-	// ErrClosed: the Runtime or Store has been closed.
+	// ErrClosed: the Runtime or Store has been closed, for good: nobody tries
+	// again.
 	ErrClosed = errors.New("closed")
 	// ErrLedgerVersion: the ledger was written by a newer version.
 	ErrLedgerVersion = errors.New("ledger is of a newer version")

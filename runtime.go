@@ -114,7 +114,8 @@ func New(opts Options) (*Runtime, error) {
 // error names the outcomes that could not be recorded by then.
 // Attempts that are still running become uncertain now rather than by lease;
 // their late results are still recorded if they arrive while the store is
-// open. It does not close the Store.
+// open. It does not close the Store: close that afterwards, for what is settled
+// on a closed Store is not recorded, and its error says so.
 func (rt *Runtime) Close(ctx context.Context) error {
 	if rt.closed.Swap(true) {
 		return nil

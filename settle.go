@@ -14,7 +14,8 @@ import (
 // success after a time-out commits the operation, a late refusal clears the
 // attempt. Success is answered only after the receipt is durable; when the
 // ledger cannot be reached, the answer is uncertain and the Runtime keeps
-// trying until it is closed.
+// trying until it is closed, or the ledger says that it is (ErrClosed): then
+// [Runtime.Close] names the outcome.
 //
 // Settling does not depend on the caller's context: it goes on under the values
 // that the call came with, uncancelled.
@@ -36,7 +37,7 @@ func (rt *Runtime) Settle(_ context.Context, g *Grant, out Outcome) (Answer, err
 	}
 	op, err := rt.settle(ctx, g, out)
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		rt.settleLater(g, out)
+		rt.settleLater(g, out, err)
 		answer.Decision, answer.Reason, answer.Effective = Uncertain, ReasonOutcomeUnknown, StatusUncertain
 		answer.Text = "the outcome could not be recorded yet: " + err.Error()
 		rt.observer.CallAnswered(ctx, g.call, answer)
@@ -151,12 +152,16 @@ func settlement(op *Operation, g *Grant, out Outcome, now time.Time) (cause, boo
 }
 
 // settleLater keeps trying to record an outcome while the process lives, also
-// while it is closing: a proof is never lost for want of a disk.
-func (rt *Runtime) settleLater(g *Grant, out Outcome) {
+// while it is closing: a proof is never lost for want of a disk. Only a Store
+// that is closed is final.
+func (rt *Runtime) settleLater(g *Grant, out Outcome, failed error) {
 	if rt.last.Err() != nil {
 		return
 	}
 	rt.unstored.Store(g, fmt.Errorf("%s attempt %d ended with %s (remote id %q) and that is not recorded: settle it with deed ops resolve", g.Operation, g.Attempt, out.Kind, out.Receipt.RemoteID))
+	if errors.Is(failed, ErrClosed) {
+		return
+	}
 	rt.running.Add(1)
 	go func() {
 		defer rt.running.Done()
@@ -171,8 +176,12 @@ func (rt *Runtime) settleLater(g *Grant, out Outcome) {
 					return
 				}
 			}
-			if _, err := rt.settle(rt.last, g, out); err == nil || errors.Is(err, ErrNotFound) {
+			_, err := rt.settle(rt.last, g, out)
+			switch {
+			case err == nil, errors.Is(err, ErrNotFound):
 				rt.unstored.Delete(g)
+				return
+			case errors.Is(err, ErrClosed):
 				return
 			}
 		}

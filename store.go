@@ -14,7 +14,9 @@ import (
 // operation, a key, a fingerprint or a matter never interleave. A Store that
 // cannot be reached or cannot make a write durable returns an error that
 // matches ErrUnavailable and has written nothing, except where it says that
-// the outcome of a commit is not known (ErrCommitUnknown).
+// the outcome of a commit is not known (ErrCommitUnknown). One that has been
+// closed returns an error that matches ErrClosed, and never serves again; close
+// it after the Runtime.
 type Store interface {
 	// Transact loads the scope under its locks, calls change, and writes what
 	// it returns durably before returning. change is pure and may be called
