@@ -171,6 +171,9 @@ func (r ruling) policyRefused() bool {
 // restrict applies what stands between a permitted begin and the attempt:
 // schema, policy, rules that are gone, and the limits.
 func (c *claim) restrict(q inquiry, r ruling) ruling {
+	if late := c.deadline(q, r.op); late != nil {
+		return *late
+	}
 	no := func(reason Reason, text string) ruling {
 		return ruling{decision: Denied, reason: reason, op: r.op, text: text}
 	}
@@ -196,6 +199,40 @@ func (c *claim) restrict(q inquiry, r ruling) ruling {
 		return no(ReasonRevisionChanged, text)
 	}
 	return c.fit(q, r)
+}
+
+// deadline answers a call whose own deadline for dispatch has passed, nil while
+// it has not: nothing is sent for it, and an operation that is there stands
+// where it stood.
+func (c *claim) deadline(q inquiry, op *Operation) *ruling {
+	by := c.call.ExpiresAt
+	if by.IsZero() || q.now.Before(by) {
+		return nil
+	}
+	r := answered(Expired, ReasonNeverRan, nil)
+	switch {
+	case op == nil:
+	case op.State() == StateAwaitingApproval:
+		r = answered(AwaitingApproval, ReasonPending, op)
+	default:
+		r = shownStatus(op)
+	}
+	r.text = fmt.Sprintf("the call's own deadline, %s, has passed: nothing was sent by it", stamp(by))
+	return &r
+}
+
+// sendBy is the moment after which nothing of an attempt that begins now may
+// leave: the end of its lease, or a deadline of the caller's before that.
+func (c *claim) sendBy(op *Operation, now time.Time) time.Time {
+	by := now.Add(c.rule.Lease)
+	for _, deadline := range []time.Time{c.call.ExpiresAt, op.ExpiresAt} {
+		// One that has passed is that of an earlier call: an answer to a question,
+		// and what a person reopened, may be sent after it.
+		if deadline.After(now) && deadline.Before(by) {
+			by = deadline
+		}
+	}
+	return by
 }
 
 // move applies the begin or the proposal to its operation.
@@ -233,7 +270,7 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	attempt := Attempt{
 		Number: op.AttemptNumber() + 1, Nonce: nonce, Worker: c.rt.worker,
 		UpstreamIdentity: c.call.Facts.UpstreamIdentity,
-		BegunAt:          q.now, SendBy: q.now.Add(c.rule.Lease),
+		BegunAt:          q.now, SendBy: c.sendBy(op, q.now),
 	}
 	if c.call.ManualLease {
 		attempt.Claimant, attempt.Claim = claimDigests(c.call.Principal.Actor, c.call.ClaimToken)

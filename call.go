@@ -30,7 +30,8 @@ type Call struct {
 	// to search by ("conversation").
 	Meta map[string]string
 	// ExpiresAt is the caller's deadline for dispatch and a floor for
-	// retention; zero if none.
+	// retention; zero if none. Nothing is sent after it: a first call that comes
+	// later is expired(never_ran), and no attempt has a later SendBy.
 	ExpiresAt time.Time
 	// EffectFingerprint, when the caller computed one, is checked.
 	EffectFingerprint Fingerprint
