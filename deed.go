@@ -13,13 +13,14 @@
 // Start with [New] and [Runtime.Do]:
 //
 //	answer, err := rt.Do(ctx, deed.Call{
-//		Principal: deed.Principal{Tenant: "acme", Actor: "support"},
+//		Principal: deed.Principal{Tenant: "acme", Actor: "support", Rights: []deed.Right{deed.RightCall}},
 //		Tool:      "payments/refund",
 //		Key:       deed.OperationKey("refund:order-1042:first"),
 //		Arguments: []byte(`{"order_id":"1042","amount":12}`),
 //	}, refund)
 //
-// Gateways, which dispatch by themselves, use [Runtime.Claim] and
+// A long-lived program also calls [Runtime.Recover] and [Runtime.Trim] now and
+// then. Gateways, which dispatch by themselves, use [Runtime.Claim] and
 // [Runtime.Settle], of which Do is made.
 //
 // The package holds the domain and nothing else: identities, the status

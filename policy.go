@@ -280,7 +280,9 @@ func DefaultRule(tool Tool) Rule {
 }
 
 // FixedPolicy gives every tool one rule, with the tool's name put in. It
-// serves programs that configure in Go.
+// serves programs that configure in Go. A rule is found by the whole name,
+// upstream/tool: one under any other name is never used, and its tool runs by
+// [DefaultRule], without a consent and without a budget.
 type FixedPolicy map[Tool]Rule
 
 // Rule returns the tool's entry, or the default rule.

@@ -15,6 +15,10 @@ const recoverPage = 500
 // nobody has asked about: lost leases become uncertain, unanswered questions
 // too, proposals and rights to begin run out. It never sends anything and
 // never makes anything runnable. It returns how many operations it moved.
+//
+// Calls find all this out by themselves, listings do not: [Runtime.Due],
+// [Runtime.Waiting] and whoever waits for an event hear of it after a Recover.
+// Call it at the start and every few seconds, in any one process.
 func (rt *Runtime) Recover(ctx context.Context) (int, error) {
 	moved := 0
 	for {
@@ -66,7 +70,8 @@ func (rt *Runtime) recoverOne(ctx context.Context, op *Operation) (bool, error) 
 }
 
 // Trim removes results and arguments whose retention has passed. Rows,
-// receipts and events stay; unresolved operations are never touched.
+// receipts and events stay; unresolved operations are never touched. Nothing
+// else removes them: call it now and then, in any one process.
 func (rt *Runtime) Trim(ctx context.Context) (int, error) {
 	total := 0
 	for {
