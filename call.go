@@ -9,6 +9,8 @@ import (
 
 // Call is one request to run a tool.
 type Call struct {
+	// Principal, with Tenant and Actor, and Tool are in every call; one without
+	// is denied(bad_arguments).
 	Principal Principal
 	Tool      Tool
 	// Arguments is the raw JSON object that the tool will receive. It is kept
@@ -72,6 +74,22 @@ type Call struct {
 	// Derive derives the key from these parts, as [KeyRule.From] does, where
 	// neither the caller nor the tool's rule gives one.
 	Derive []string
+}
+
+// unnamed says which of the names that every call has is missing, or "".
+func (c Call) unnamed() string {
+	missing := func(field string) string {
+		return "deed.Call." + field + " is not set: nothing was sent; without it nobody could tell whose operation this is, or of what"
+	}
+	switch {
+	case c.Principal.Tenant == "":
+		return missing("Principal.Tenant")
+	case c.Principal.Actor == "":
+		return missing("Principal.Actor")
+	case c.Tool == "":
+		return missing("Tool")
+	}
+	return ""
 }
 
 // Continuation is the answer to an input_required result (MCP 2026-07-28,

@@ -131,6 +131,14 @@ var errCallerLeft = errors.New("the caller left before anything began")
 func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 	rt := c.rt
 	c.caller = ctx
+	if text := c.call.unnamed(); text != "" {
+		answer := Answer{Decision: Denied, Reason: ReasonBadArguments, Text: text}
+		if c.call.Principal.Tenant == "" {
+			// There is no tenant whose history could tell of it.
+			return answer, nil, nil
+		}
+		return c.denial(ctx, answer.Reason, text), nil, nil
+	}
 	c.rule = rt.policy.Rule(c.call.Tool, c.call.Facts).complete()
 	if c.rule.Account != "" {
 		c.call.Facts.UpstreamIdentity = c.rule.Account

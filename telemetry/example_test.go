@@ -29,7 +29,7 @@ func ExampleNew() {
 
 	// Per request: the trace context of its _meta is the parent of the span.
 	request := telemetry.Extract(ctx, map[string]string{"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})
-	answer, _, err := runtime.Claim(request, deed.Call{Tool: "pay/refund", Arguments: []byte(`{}`)})
+	answer, _, err := runtime.Claim(request, deed.Call{Principal: deed.Principal{Tenant: "acme", Actor: "agent"}, Tool: "pay/refund", Arguments: []byte(`{}`)})
 	fmt.Println(answer.Decision, answer.Reason, err)
 
 	// Last: the Runtime, then the export.
