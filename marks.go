@@ -2,20 +2,24 @@
 
 package deed
 
+import "errors"
+
 type notSentError struct{ err error }
 
 func (e notSentError) Error() string { return "not sent: " + e.err.Error() }
 func (e notSentError) Unwrap() error { return e.err }
 
 // NotSent marks an error of a function passed to [Runtime.Do] as proof that
-// nothing left: the operation becomes failed and retryable. NotSent(nil) is nil.
+// nothing left: the operation becomes failed and retryable. NotSent(nil) is an
+// error that proves nothing and leaves the operation uncertain: whether a branch
+// without an error is a success or a slip, nobody can tell.
 //
 // The mark may be wrapped once more (fmt.Errorf with one %w). Beside another
 // error, in errors.Join or under several %w, it counts only if that one is
 // marked as well: the other may be about something that did leave.
 func NotSent(err error) error {
 	if err == nil {
-		return nil
+		return errors.New("deed.NotSent was given no error, which proves nothing")
 	}
 	return notSentError{err}
 }
@@ -27,11 +31,11 @@ func (e refusedError) Unwrap() error { return e.err }
 
 // Refused marks an error of a function passed to [Runtime.Do] as a definite
 // refusal by the provider: the operation becomes failed, finally. Refused(nil)
-// is nil. Beside another error it counts as [NotSent] does, and of two that are
-// marked one refusal makes it a refusal.
+// proves nothing, as NotSent(nil). Beside another error it counts as [NotSent]
+// does, and of two that are marked one refusal makes it a refusal.
 func Refused(err error) error {
 	if err == nil {
-		return nil
+		return errors.New("deed.Refused was given no error, which proves nothing")
 	}
 	return refusedError{err}
 }

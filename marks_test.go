@@ -41,6 +41,8 @@ func TestAMarkCountsOnlyWhereNoUnmarkedErrorStandsBesideIt(t *testing.T) {
 		{"the first of two was refused", errors.Join(refused, fmt.Errorf("then: %w", unsent)), deed.ReasonRefused},
 		{"a mark around a join", deed.NotSent(errors.Join(boom, timeout)), deed.ReasonNotSent},
 		{"the outermost of two marks", deed.Refused(unsent), deed.ReasonRefused},
+		{"not sent, without an error", deed.NotSent(nil), deed.ReasonOutcomeUnknown},
+		{"refused, without an error", deed.Refused(nil), deed.ReasonOutcomeUnknown},
 		{"a join with a tree that holds nothing", errors.Join(unsent, hollow{}), deed.ReasonOutcomeUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,11 +61,5 @@ func TestAMarkCountsOnlyWhereNoUnmarkedErrorStandsBesideIt(t *testing.T) {
 				t.Errorf("the repeat had %d effects, want %d", b.effects.Load(), again)
 			}
 		})
-	}
-}
-
-func TestMarkingNoErrorIsNoError(t *testing.T) {
-	if deed.NotSent(nil) != nil || deed.Refused(nil) != nil {
-		t.Error("no error became one")
 	}
 }
