@@ -59,23 +59,29 @@ func logOf(dir string, events listed) (*audit.Log, error) {
 	return audit.Open(dir, verifier)
 }
 
+// drawLog draws a list of at least so many events, and makes a log of them.
+func drawLog(t *rapid.T, root string, least int) (listed, *audit.Log) {
+	dir, err := os.MkdirTemp(root, "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events listed
+	for n := range rapid.IntRange(least, 40).Draw(t, "events") {
+		events = append(events, happened(n))
+	}
+	log, err := logOf(filepath.Join(dir, "log"), events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events, log
+}
+
 // Whatever was taken out, put in, put in again or changed is found under its own
 // name, wherever it stands, and nothing else is.
 func TestEveryDifferenceIsFoundOnce(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp(root, "log")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var events listed
-		for n := range rapid.IntRange(0, 40).Draw(t, "events") {
-			events = append(events, happened(n))
-		}
-		log, err := logOf(filepath.Join(dir, "log"), events)
-		if err != nil {
-			t.Fatal(err)
-		}
+		events, log := drawLog(t, root, 0)
 		var now listed
 		want := map[deed.EventID]audit.FindingKind{}
 		var put []deed.EventID
@@ -132,18 +138,7 @@ func TestEveryDifferenceIsFoundOnce(t *testing.T) {
 func TestEveryEventThatWasMovedAloneIsFoundAlone(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp(root, "log")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var events listed
-		for n := range rapid.IntRange(2, 40).Draw(t, "events") {
-			events = append(events, happened(n))
-		}
-		log, err := logOf(filepath.Join(dir, "log"), events)
-		if err != nil {
-			t.Fatal(err)
-		}
+		events, log := drawLog(t, root, 2)
 		from, to := rapid.IntRange(0, len(events)-1).Draw(t, "from"), rapid.IntRange(0, len(events)-1).Draw(t, "to")
 		moved := events[from]
 		now := slices.Insert(slices.Delete(slices.Clone(events), from, from+1), to, moved)
