@@ -66,7 +66,7 @@ func (a *guardedActivity) ExecuteActivity(ctx context.Context, in *interceptor.E
 	case errors.Is(err, deed.ErrClosed):
 		return nil, Report{Decision: deed.Denied, Reason: deed.ReasonStoreUnavailable, Text: "the worker is being stopped; nothing was sent"}.err(err, true)
 	case err != nil:
-		return nil, Report{Decision: deed.InProgress, Reason: deed.ReasonLeaseLive, Text: "the Activity's time was over before it was answered"}.err(err, true)
+		return nil, Report{Decision: deed.InProgress, Reason: deed.ReasonLeaseLive, Text: "the Activity's time was over before it was answered; it was not started"}.err(err, true)
 	case run.unrecorded && (run.done || run.err != nil):
 		return run.result, run.err
 	case run.unrecorded:

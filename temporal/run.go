@@ -25,9 +25,10 @@ type run struct {
 	caller   context.Context
 	proposed []byte
 
-	// granted: an attempt has begun; guarded by starting.
-	starting sync.Mutex
-	granted  bool
+	// granted: the Activity has been started; left: its caller was gone before.
+	// Only one of them comes true; guarded by starting.
+	starting      sync.Mutex
+	granted, left bool
 	// unrecorded: Temporal is told what the Activity returned, as if deed were not
 	// there: a read-only Activity, or observe mode.
 	unrecorded bool
@@ -73,6 +74,7 @@ func (r *run) waiting() (ctx context.Context, stop func()) {
 		r.starting.Lock()
 		defer r.starting.Unlock()
 		if !r.granted {
+			r.left = true
 			cancel(context.Cause(r.caller))
 		}
 	})
@@ -82,11 +84,20 @@ func (r *run) waiting() (ctx context.Context, stop func()) {
 	}
 }
 
+// start reports whether the Activity may be started: a caller that was gone before
+// is told that nothing was sent.
+func (r *run) start() bool {
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	r.granted = !r.left
+	return r.granted
+}
+
 // attempt runs the Activity with the frozen arguments.
 func (r *run) attempt(ctx context.Context, attempt deed.Attempt) (deed.Receipt, error) {
-	r.starting.Lock()
-	r.granted = true
-	r.starting.Unlock()
+	if !r.start() {
+		return deed.Receipt{}, deed.NotSent(errors.New("the Activity's time was over before it was started"))
+	}
 	r.unrecorded = attempt.Number == 0
 	if r.unrecorded {
 		// Nothing is at stake: the caller may cancel, as if deed were not there.

@@ -107,6 +107,50 @@ func TestAReadOnlyActivityRunsEachTimeAndCanBeCancelled(t *testing.T) {
 	}
 }
 
+// leavingStore lets the caller leave while its attempt is being recorded.
+type leavingStore struct {
+	deed.Store
+	leaving *cancelling
+	once    sync.Once
+}
+
+func (s *leavingStore) Transact(ctx context.Context, scope deed.Scope, change func(deed.View) (deed.Change, error)) (deed.View, error) {
+	view, err := s.Store.Transact(ctx, scope, change)
+	s.once.Do(func() {
+		close(s.leaving.when)
+		<-s.leaving.cancelled
+	})
+	return view, err
+}
+
+func TestAnActivityWhoseTimeIsOverBeforeItIsStartedIsNotStarted(t *testing.T) {
+	for range 20 {
+		b, p, leaving := newBench(t), &payments{}, newCancelling(1)
+		rt, err := deed.New(deed.Options{Store: &leavingStore{Store: b.ledger, leaving: leaving}, Policy: b.rules})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.guard.Runtime, b.outer = rt, []interceptor.WorkerInterceptor{leaving}
+		env := b.workflow(p)
+		env.ExecuteWorkflow(func(ctx workflow.Context) error {
+			ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+			return workflow.ExecuteActivity(deedtemporal.WithKey(ctx, key), "Refund", order).Get(ctx, nil)
+		})
+		if err := rt.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// It was started and is told of, or it was not; either may come first.
+		if env.GetWorkflowError() == nil {
+			p.want(t, order)
+			continue
+		}
+		if told, failure := report(t, env); told.Decision != deed.InProgress && told.Decision != deed.Failed || failure.NonRetryable() {
+			t.Errorf("the Workflow was told %+v by %v", told, failure)
+		}
+		p.want(t)
+	}
+}
+
 func TestInObserveModeAnActivityEndsAsIfNothingStoodBeforeIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		first error
