@@ -22,6 +22,8 @@ type ListedTool struct {
 	// answers prove and how its effects are marked; Looks: its maker looks them up.
 	Made  bool
 	Looks bool
+	// Own: a program runs the tool and reads its answers itself.
+	Own bool
 }
 
 // Guarantee is what deed can promise of a tool.
@@ -78,6 +80,10 @@ func Advise(config *Config, tools []ListedTool) []Advice {
 			continue
 		}
 		rule := policy.Rule(tool, deed.ToolFacts{})
+		if _, listsNothing := config.Programs[tool.Upstream()]; listsNothing {
+			unlisted = append(unlisted, advise(config, policy, ListedTool{Tool: tool, Own: true}))
+			continue
+		}
 		better := "no upstream lists it: correct the name, or remove the entry"
 		if near := nearest(string(tool), names); near != "" {
 			better = "no upstream lists it: write " + near + " instead, or remove the entry"
@@ -108,7 +114,7 @@ func advise(config *Config, policy deed.Policy, tool ListedTool) Advice {
 		a.Better = append(a.Better, betterClass(entry, tool, rule)...)
 		if rule.Mutates() {
 			a.Better = append(a.Better, betterKey(tool, rule)...)
-			a.Better = append(a.Better, betterOutcome(entry)...)
+			a.Better = append(a.Better, betterOutcome(tool, entry)...)
 			a.Better = append(a.Better, betterFinding(entry, rule)...)
 		}
 	}
@@ -209,7 +215,10 @@ func betterDerivation(tool ListedTool, rule deed.Rule) []string {
 	return better
 }
 
-func betterOutcome(entry Tool) []string {
+func betterOutcome(tool ListedTool, entry Tool) []string {
+	if tool.Own {
+		return betterMatter(entry)
+	}
 	var better []string
 	if entry.Receipt.ID == "" {
 		better = append(better, "name receipt: {id: ...}, the pointer to the id in its result, so that the receipt says what was made")

@@ -29,6 +29,8 @@ type Config struct {
 	Routes []Route
 	// Connectors are tools that deed makes itself, by name.
 	Connectors map[string]Connector
+	// Programs run their tools themselves, by name.
+	Programs map[string]Program
 	// Webhooks are told what waits for a person; Confirmations are providers that
 	// tell by themselves what they did, by name.
 	Webhooks      []Webhook
@@ -171,7 +173,7 @@ func defaultConfig() *Config {
 	return &Config{
 		Listen: "127.0.0.1:7391", Tenant: "default", Actor: "local",
 		Upstreams: map[string]Upstream{}, HTTP: map[string]HTTPUpstream{}, Budgets: map[string]deed.Budget{},
-		Connectors: map[string]Connector{}, Confirmations: map[string]Confirmation{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
+		Connectors: map[string]Connector{}, Programs: map[string]Program{}, Confirmations: map[string]Confirmation{}, Tools: map[deed.Tool]Tool{}, Defaults: defaultDefaults(),
 		lookers: map[deed.Tool]bool{}, named: map[deed.Tool]int{}, described: map[deed.Tool][]byte{},
 	}
 }

@@ -47,6 +47,11 @@ func fileKeys() []key[fileReader] {
 			below: below(".*.", httpKeys),
 		},
 		{
+			name:  "programs",
+			read:  func(d *decoder, at place, f *fileReader) { d.programs(at, f.config) },
+			below: below(".*.", programKeys),
+		},
+		{
 			name:  "budgets",
 			read:  func(d *decoder, at place, f *fileReader) { d.budgets(at, f.config) },
 			below: below(".*.", budgetsKeys),
@@ -132,6 +137,7 @@ func (d *decoder) tools(at place, config *Config) {
 		if !named {
 			continue
 		}
+		d.checkProgram(e, &tool, config)
 		d.checkTool(e, tool, terms)
 		d.checkLookups(e, &tool, config, deed.Tool(e.name).Upstream())
 		d.checkStatuses(e, tool, config)
@@ -152,7 +158,7 @@ func (d *decoder) toolName(e entry, config *Config) bool {
 		if near := nearest(tool.Upstream(), declared); near != "" {
 			remedy = "write " + near + "/" + tool.Name() + " instead, or " + remedy
 		}
-		d.undeclared(e.key, "upstream "+tool.Upstream()+" is not declared", remedy, "upstreams", "http", "connectors")
+		d.undeclared(e.key, "upstream "+tool.Upstream()+" is not declared", remedy, "upstreams", "http", "connectors", "programs")
 	default:
 		return true
 	}

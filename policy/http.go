@@ -97,9 +97,11 @@ func (d *decoder) baseURL(at place, into *Value) {
 	*into = value
 }
 
-// owners lists who may own tools: MCP servers, HTTP APIs and connectors.
+// owners lists who may own tools: MCP servers, HTTP APIs, connectors and
+// programs.
 func (c *Config) owners() []string {
-	names := slices.Concat(slices.Collect(maps.Keys(c.Upstreams)), slices.Collect(maps.Keys(c.HTTP)), slices.Collect(maps.Keys(c.Connectors)))
+	names := slices.Concat(slices.Collect(maps.Keys(c.Upstreams)), slices.Collect(maps.Keys(c.HTTP)), slices.Collect(maps.Keys(c.Connectors)),
+		slices.Collect(maps.Keys(c.Programs)))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -121,6 +123,9 @@ func (c *Config) account(tool deed.Tool) string {
 	}
 	if connector, ok := c.Connectors[tool.Upstream()]; ok {
 		return connector.Account
+	}
+	if program, ok := c.Programs[tool.Upstream()]; ok {
+		return program.Account
 	}
 	return c.HTTP[tool.Upstream()].Account
 }

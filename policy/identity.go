@@ -16,13 +16,17 @@ import (
 // records it: the declared account, else the URL, else a digest of the
 // resolved command, its arguments, working directory and literal variables.
 // What a variable of the environment put in is left out, so that a new token
-// is the same place. It is "" for an upstream that is not declared.
+// is the same place. It is "" for an upstream that is not declared, and
+// for a program without an account.
 func (c *Config) UpstreamIdentity(name string) string {
 	if up, ok := c.Upstreams[name]; ok {
 		return up.Identity()
 	}
 	if up, ok := c.HTTP[name]; ok {
 		return up.Identity()
+	}
+	if program, ok := c.Programs[name]; ok {
+		return program.Account
 	}
 	return c.Connectors[name].Account
 }

@@ -130,6 +130,10 @@ func (d *decoder) checkReader(at place, tool *deed.Tool, config *Config, owner s
 		*tool = deed.Tool(owner + "/" + tool.Name())
 	}
 	name := tool.Upstream()
+	if _, isProgram := config.Programs[name]; isProgram {
+		d.refuse(at, name+" is a program that runs its tools itself, and look-ups call tools", "write a tool of upstreams or connectors")
+		return
+	}
 	if _, isAPI := config.HTTP[name]; isAPI && !config.callable(name) {
 		d.refuse(at, name+" is an API behind the proxy, and look-ups call tools", "write a tool of upstreams or connectors")
 		return
@@ -139,7 +143,7 @@ func (d *decoder) checkReader(at place, tool *deed.Tool, config *Config, owner s
 		if near := nearest(name, config.owners()); near != "" {
 			remedy = "write " + near + "/" + tool.Name() + " instead, or " + remedy
 		}
-		d.undeclared(at, "upstream "+name+" is not declared", remedy, "upstreams", "http", "connectors")
+		d.undeclared(at, "upstream "+name+" is not declared", remedy, "upstreams", "http", "connectors", "programs")
 		return
 	}
 	d.readers = append(d.readers, looking{at, *tool})

@@ -34,8 +34,9 @@ type meaning struct {
 	Budgets map[string]deed.Budget `json:",omitempty"`
 	// Connectors are known by what describes them, Confirmations by what makes
 	// them count.
-	Connectors    map[string]string `json:",omitempty"`
-	Confirmations map[string]string `json:",omitempty"`
+	Connectors    map[string]string  `json:",omitempty"`
+	Confirmations map[string]string  `json:",omitempty"`
+	Programs      map[string]Program `json:",omitempty"`
 }
 
 type routeMeaning struct {
@@ -84,7 +85,7 @@ func revisionOf(config *Config) string {
 	for name, tool := range config.Tools {
 		m.Tools[name] = meaningOf(tool)
 	}
-	m.Budgets = config.Budgets
+	m.Budgets, m.Programs = config.Budgets, config.Programs
 	m.Connectors, m.Confirmations = map[string]string{}, map[string]string{}
 	for name, connector := range config.Connectors {
 		sum := sha256.Sum256(connector.Source)

@@ -154,7 +154,7 @@ func (d *decoder) checkAs(e entry, route *Route, config *Config) {
 		if near := nearest(owner, config.owners()); near != "" {
 			fix = "write " + near + "/" + route.As.Name() + " instead, or " + fix
 		}
-		d.undeclared(at, "upstream "+owner+" is not declared", fix, "upstreams", "http", "connectors")
+		d.undeclared(at, "upstream "+owner+" is not declared", fix, "upstreams", "http", "connectors", "programs")
 		return
 	case owner != route.Upstream && (config.account(route.As) == "" || config.account(route.As) != config.HTTP[route.Upstream].Account):
 		d.refuse(at, "belongs to "+owner+", whose effects are not known to go where those of "+route.Upstream+" go", "write the same account at both")

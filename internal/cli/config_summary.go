@@ -21,6 +21,7 @@ type configured struct {
 	Upstreams     []string `json:"upstreams"`
 	Connectors    []string `json:"connectors"`
 	HTTP          []string `json:"http"`
+	Programs      []string `json:"programs"`
 	Routes        int      `json:"routes"`
 	Tools         int      `json:"tools"`
 	Approvals     int      `json:"tools_that_wait_for_a_person"`
@@ -33,7 +34,7 @@ type configured struct {
 
 func configuredBy(c *policy.Config) configured {
 	out := configured{
-		Ledger: ledgerWords(c), Listen: c.Listen, Upstreams: names(c.Upstreams), Connectors: names(c.Connectors), HTTP: names(c.HTTP),
+		Ledger: ledgerWords(c), Listen: c.Listen, Upstreams: names(c.Upstreams), Connectors: names(c.Connectors), HTTP: names(c.HTTP), Programs: names(c.Programs),
 		Routes: len(c.Routes), Tools: len(c.Tools), Budgets: names(c.Budgets), Confirmations: names(c.Confirmations),
 		Webhooks: []string{}, Tokens: len(c.Auth.Tokens),
 	}
@@ -58,10 +59,10 @@ func configuredBy(c *policy.Config) configured {
 
 // warnings are what a file that can be read leaves out, and is most likely not meant to.
 func warnings(c *policy.Config) []string {
-	if len(c.Upstreams)+len(c.Connectors)+len(c.HTTP) > 0 {
+	if len(c.Upstreams)+len(c.Connectors)+len(c.HTTP)+len(c.Programs) > 0 {
 		return []string{}
 	}
-	return []string{"it declares no upstream, no connector and no HTTP API, so there is nothing to guard; write one under upstreams:, connectors: or http:, or name the server's command: deed mcp --config FILE -- COMMAND"}
+	return []string{"it declares no upstream, connector, HTTP API or program, so there is nothing to guard; write one under upstreams:, connectors:, http: or programs:, or name the server's command: deed mcp --config FILE -- COMMAND"}
 }
 
 func names[T any](m map[string]T) []string {
@@ -95,7 +96,7 @@ func (c configured) lines() []string {
 		api += fmt.Sprintf(" (%s)", many(c.Routes, "route"))
 	}
 	return facts([][2]string{
-		{"ledger", c.Ledger}, {"listens on", c.Listen}, {"upstreams", part(c.Upstreams)}, {"connectors", part(c.Connectors)}, {"http", api},
+		{"ledger", c.Ledger}, {"listens on", c.Listen}, {"upstreams", part(c.Upstreams)}, {"connectors", part(c.Connectors)}, {"http", api}, {"programs", part(c.Programs)},
 		{"tools", strings.Join(tools, ", ")}, {"budgets", part(c.Budgets)}, {"webhooks", part(c.Webhooks)},
 		{"confirmations", part(c.Confirmations)}, {"tokens", number(c.Tokens, "token")},
 	})

@@ -195,7 +195,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 	for name, tools := range c.locals {
 		c.upstreams[name] = mcpgate.LocalUpstream{Tools: tools, Name: name, Version: o.Build}
 	}
-	c.calls = newTools(c.gate, c.upstreams)
+	c.calls = newTools(c.gate, c.upstreams, c.Config.Programs)
 	return nil
 }
 

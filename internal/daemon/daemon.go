@@ -43,8 +43,8 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	if err := onlyLocal(o.Config.Listen, o.Config.Auth); err != nil {
 		return nil, &ConfigError{err}
 	}
-	if len(o.Config.Upstreams)+len(o.Config.HTTP)+len(o.Config.Connectors) == 0 {
-		return nil, &ConfigError{fmt.Errorf("%s has neither upstreams nor http nor connectors; nothing was started; add one", o.Config.File)}
+	if len(o.Config.Upstreams)+len(o.Config.HTTP)+len(o.Config.Connectors)+len(o.Config.Programs) == 0 {
+		return nil, &ConfigError{fmt.Errorf("%s has neither upstreams nor http, connectors or programs; nothing was started; add one", o.Config.File)}
 	}
 	known, err := authenticator(o.Config.Auth, deed.SystemClock{})
 	if err != nil {

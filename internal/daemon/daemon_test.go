@@ -174,7 +174,7 @@ func TestDaemonRefusesToStart(t *testing.T) {
 		want   string
 	}{
 		{"on an open address without tokens", func(c *policy.Config) { c.Listen = "0.0.0.0:0" }, "neither auth.tokens nor auth.jwt are configured; nothing was started"},
-		{"without upstreams", func(c *policy.Config) { c.Upstreams = nil }, "has neither upstreams nor http nor connectors; nothing was started"},
+		{"without upstreams", func(c *policy.Config) { c.Upstreams = nil }, "has neither upstreams nor http, connectors or programs; nothing was started"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := configuration(t, t.TempDir(), nil)

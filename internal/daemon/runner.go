@@ -130,13 +130,20 @@ func (r *runner) stop() {
 // beside its snapshot, such as the caller's credentials, is the caller's.
 const callersOwn = "requests of an HTTP route are sent for their callers alone; nothing was sent; where an attempt is allowed, the caller's next request under the same key makes it; of an uncertain one, look at the API and say what happened: deed ops reconcile, where the route is looked up, or deed ops resolve"
 
+// programsOwn is why an operation of a program is not sent from here: only the
+// program knows how.
+const programsOwn = "tools of a program are run by it alone; nothing was sent; where an attempt is allowed, the program's next claim or call under the same key makes it; of an uncertain one, look at the provider and say what happened: deed ops resolve"
+
 // RunStored sends the frozen snapshot of an operation again, for a person with
 // the right to resolve, where the operation allows an attempt. Those of HTTP
-// routes are refused with a *deed.RefusedError.
+// routes and of programs are refused with a *deed.RefusedError.
 func (c *Core) RunStored(ctx context.Context, who deed.Principal, op *deed.Operation) (deed.Answer, error) {
 	if _, known := c.upstreams[op.Tool.Upstream()]; !known {
 		if _, routed := c.Config.HTTP[op.Tool.Upstream()]; routed {
 			return deed.Answer{}, &deed.RefusedError{Operation: op, Event: "running", Hint: callersOwn}
+		}
+		if _, own := c.Config.Programs[op.Tool.Upstream()]; own {
+			return deed.Answer{}, &deed.RefusedError{Operation: op, Event: "running", Hint: programsOwn}
 		}
 		return deed.Answer{}, fmt.Errorf("%s: %s: %w; nothing was sent", op.ID, op.Tool, errUnreachable)
 	}

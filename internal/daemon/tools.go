@@ -13,6 +13,7 @@ import (
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/server"
 	"github.com/deed-run/deed/mcpgate"
+	"github.com/deed-run/deed/policy"
 )
 
 // tools calls the configured upstreams for /v1: one session with each, opened
@@ -20,6 +21,7 @@ import (
 type tools struct {
 	gate      *mcpgate.Gate
 	upstreams map[string]mcpgate.Upstream
+	programs  map[string]policy.Program
 
 	mu    sync.Mutex
 	lines map[string]*line
@@ -42,15 +44,19 @@ func (l *line) Ready(ctx context.Context) error {
 	return l.Link.Ready(ctx)
 }
 
-func newTools(gate *mcpgate.Gate, upstreams map[string]mcpgate.Upstream) *tools {
-	return &tools{gate: gate, upstreams: upstreams, lines: map[string]*line{}}
+func newTools(gate *mcpgate.Gate, upstreams map[string]mcpgate.Upstream, programs map[string]policy.Program) *tools {
+	return &tools{gate: gate, upstreams: upstreams, programs: programs, lines: map[string]*line{}}
 }
 
 // Call implements server.Tools.
 func (t *tools) Call(ctx context.Context, call deed.Call) (deed.Answer, error) {
 	upstream, known := t.upstreams[call.Tool.Upstream()]
 	if !known {
-		return deed.Answer{}, fmt.Errorf("%s: %w", call.Tool, server.ErrUnknownTool)
+		why := "no upstream of that name is configured here"
+		if _, own := t.programs[call.Tool.Upstream()]; own {
+			why = "its program runs it, and asks for that by POST /v1/claims"
+		}
+		return deed.Answer{}, fmt.Errorf("%s: %w to call: %s; nothing was done", call.Tool, server.ErrUnknownTool, why)
 	}
 	l := t.line(call.Tool.Upstream(), upstream)
 	// An operation that is recorded is answered whether the upstream can be

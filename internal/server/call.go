@@ -38,7 +38,7 @@ func (s *Server) call(x *exchange) reply {
 	})
 	switch {
 	case errors.Is(err, ErrUnknownTool):
-		return notFound()
+		return problem(http.StatusNotFound, api.TypeNotFound, "There is no such tool to call", err.Error())
 	case err != nil:
 		return s.failure(err)
 	}

@@ -13,7 +13,7 @@ import (
 // Programs that pages show are part of a file that is compiled and run.
 func TestProgramsInThePagesAreCompiled(t *testing.T) {
 	compiled := ""
-	for _, file := range []string{"library_test.go", "../../faultkit/example_test.go", "../../example_test.go", "prove_test.go", "../../telemetry/example_test.go", "../dotx/example_test.go", "../../temporal/example_test.go"} {
+	for _, file := range []string{"library_test.go", "../../faultkit/example_test.go", "../../example_test.go", "prove_test.go", "../../telemetry/example_test.go", "../dotx/example_test.go", "../../temporal/example_test.go", "../../policy/example_test.go"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
