@@ -36,12 +36,12 @@ func (c *claim) transactOn(ctx context.Context, on transactor, scope Scope, perm
 		for _, hash := range rulesOf(view) {
 			if _, known := c.fingerprints[hash]; !known && !c.gone[hash] {
 				unknown = view
-				return Change{}, errMoreRules
+				return Change{}, errLookAgain
 			}
 		}
 		if c.otherShare(view, scope) || c.otherSnapshot(view.Operation) {
 			unknown = view
-			return Change{}, errMoreRules
+			return Change{}, errLookAgain
 		}
 		var err error
 		c.begun = startWatch(c.rt.clock)
@@ -51,7 +51,7 @@ func (c *claim) transactOn(ctx context.Context, on transactor, scope Scope, perm
 		}
 		return written, err
 	})
-	if errors.Is(err, errMoreRules) {
+	if errors.Is(err, errLookAgain) {
 		return ruling{}, unknown, err
 	}
 	if errors.Is(err, ErrCommitUnknown) {
@@ -64,9 +64,7 @@ func (c *claim) transactOn(ctx context.Context, on transactor, scope Scope, perm
 		c.within.events = written.Events
 		return r, view, nil
 	}
-	for _, event := range written.Events {
-		c.rt.observer.Recorded(ctx, event)
-	}
+	c.rt.recorded(ctx, written.Events)
 	return r, view, nil
 }
 
@@ -150,9 +148,7 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 		change.Events = append(change.Events, event)
 		r.op = next
 	}
-	for i := range change.Events {
-		change.Events[i].ID = newEventID(view.Now, c.rt.random)
-	}
+	c.rt.number(change.Events, view)
 	return r, change, nil
 }
 

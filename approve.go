@@ -5,7 +5,6 @@ package deed
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -34,13 +33,9 @@ func (rt *Runtime) Deny(ctx context.Context, who Principal, id OperationID, cons
 }
 
 func (rt *Runtime) decideProposal(ctx context.Context, who Principal, id OperationID, consent Consent, event EventName) (*Operation, error) {
-	ctx, cancel := context.WithTimeout(ctx, storePatience)
-	defer cancel()
 	var next *Operation
-	var change Change
-	_, err := rt.store.Transact(ctx, Scope{Tenant: who.Tenant, ID: id, Consent: consent.ID}, func(view View) (Change, error) {
-		change = Change{}
-		op, err := rt.proposal(who, id, view, &change)
+	err := rt.write(ctx, Scope{Tenant: who.Tenant, ID: id, Consent: consent.ID}, func(view View) (Change, error) {
+		op, events, err := rt.proposal(who, id, view)
 		if err != nil {
 			return Change{}, err
 		}
@@ -55,40 +50,25 @@ func (rt *Runtime) decideProposal(ctx context.Context, who Principal, id Operati
 			return Change{}, no
 		}
 		var told Event
-		if next, told, err = w.apply(op, rt.retention(op)); err != nil {
+		if next, told, err = w.apply(op, rt.ruleOf(op).Retention); err != nil {
 			return Change{}, err
 		}
-		change.Put, change.Events = []*Operation{next}, append(change.Events, told)
-		rt.number(&change, view)
-		return change, nil
+		return Change{Put: []*Operation{next}, Events: append(events, told)}, nil
 	})
 	if err != nil {
 		return nil, err
-	}
-	for _, event := range change.Events {
-		rt.observer.Recorded(ctx, event)
 	}
 	return next, nil
 }
 
 // proposal is the operation that a person decides about, after what time has
-// done to it.
-func (rt *Runtime) proposal(who Principal, id OperationID, view View, change *Change) (*Operation, error) {
-	op := view.Operation
-	if op == nil || !who.reads(op.Actor) {
-		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
-	}
-	if !who.May(RightApprove) {
-		return nil, fmt.Errorf("%s: %w: it takes the right %q", id, ErrForbidden, RightApprove)
-	}
-	lapsed, events, err := lapse(op, view.Now, rt.retention(op))
+// done to it, and the events of that.
+func (rt *Runtime) proposal(who Principal, id OperationID, view View) (*Operation, []Event, error) {
+	op, err := who.visible(id, view, RightApprove)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if lapsed != nil {
-		op, change.Events = lapsed, events
-	}
-	return op, nil
+	return rt.asTimeHasIt(op, view)
 }
 
 // apply moves the operation by the word, which has been judged.
@@ -113,18 +93,6 @@ func (w word) apply(op *Operation, retain time.Duration) (*Operation, Event, err
 	}
 	event.Data, err = json.Marshal(data)
 	return next, event, err
-}
-
-// retention is how long the results of a settled operation are kept.
-func (rt *Runtime) retention(op *Operation) time.Duration {
-	return rt.policy.Rule(op.Tool, ToolFacts{}).complete().Retention
-}
-
-// number gives the events of a change their ids.
-func (rt *Runtime) number(change *Change, view View) {
-	for i := range change.Events {
-		change.Events[i].ID = newEventID(view.Now, rt.random)
-	}
 }
 
 // Ready lists operations of every tenant, oldest first, that a gateway is to

@@ -83,3 +83,13 @@ func (op *Operation) proofStored() bool {
 	}
 	return false
 }
+
+// planted are the marks in the bytes of the attempt, with its provider key.
+func (a *Attempt) planted() Marks {
+	var marks Marks
+	if a.Marks != nil {
+		marks = *a.Marks
+	}
+	marks.ProviderKey = a.ProviderKey
+	return marks
+}

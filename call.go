@@ -69,11 +69,12 @@ type Call struct {
 	// resolve, see [Runtime.CallOf], but where its own actor answers a question
 	// of the tool.
 	Resume OperationID
-	// authorized: run because it was approved, by the gateway itself.
-	authorized bool
 	// Derive derives the key from these parts, as [KeyRule.From] does, where
 	// neither the caller nor the tool's rule gives one.
 	Derive []string
+	// authorized: the gateway runs it because it was approved, see
+	// [Runtime.CallOfAuthorized].
+	authorized bool
 }
 
 // unnamed says which of the names that every call has is missing, or "".
@@ -236,7 +237,8 @@ type Grant struct {
 	// Unrecorded: no record stands behind the grant (a read-only tool, or
 	// observe mode); Settle only observes it.
 	Unrecorded bool
-	Rule       Rule
+	// Rule is complete: every duration is set.
+	Rule Rule
 
 	// observed carries what the Observer put into the context of the call.
 	observed context.Context

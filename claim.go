@@ -115,15 +115,16 @@ type claim struct {
 	resumed *Operation
 	// looked: the call has looked its operation up.
 	looked bool
-	// spent says whether the call has taken its token of the rate limits, and
-	// held what they answered.
+	// spent: the call has taken its token of the rate limits; limit is their
+	// refusal, nil if there was none.
 	spent bool
 	limit *ruling
 }
 
-// errMoreRules restarts a transaction that met records made under rules for
-// which the call's fingerprint is not known yet.
-var errMoreRules = errors.New("more fingerprint rules")
+// errLookAgain restarts a transaction that met what the call was not prepared
+// for: records made under other rules, another share of a budget, a snapshot
+// that the conditions have not judged.
+var errLookAgain = errors.New("the call has to be prepared for what was found")
 
 // errCallerLeft stops a begin whose caller left before it: nothing is stored.
 var errCallerLeft = errors.New("the caller left before anything began")
@@ -267,7 +268,7 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 	for {
 		scope.Fingerprints = c.allFingerprints()
 		r, view, err := c.transact(ctx, scope)
-		if !errors.Is(err, errMoreRules) {
+		if !errors.Is(err, errLookAgain) {
 			return r, view, err
 		}
 		if err := c.learnRules(ctx, view); err != nil {

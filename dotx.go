@@ -92,8 +92,9 @@ func (t *transaction) Transact(ctx context.Context, scope Scope, change func(Vie
 	})
 }
 
-// Of a claim within a transaction, only a begin is written there: what else
-// there is to record must outlive its rollback.
+// Only a begin is written in the caller's transaction. Everything else, such as
+// a proposal or a lapse, is written in one of the ledger's own, for it must
+// outlive a rollback.
 var (
 	errNoBegin = errors.New("nothing is begun")
 	errBegins  = errors.New("something is begun")
@@ -155,9 +156,7 @@ func (t *transaction) carryOut(ctx context.Context, rt *Runtime, g *Grant, fn fu
 	if err := t.commit(ctx, rt, g); err != nil {
 		return Answer{}, err
 	}
-	for _, event := range t.events {
-		rt.observer.Recorded(ctx, event)
-	}
+	rt.recorded(ctx, t.events)
 	answer.At = rt.clock.Now()
 	return answer, nil
 }

@@ -38,13 +38,9 @@ func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id Operati
 			return nil, fmt.Errorf("%s was not edited: %w: by the input schema of %s: %s", id, ErrArguments, e.tool, wrong)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, storePatience)
-	defer cancel()
-	var change Change
 	var next *Operation
-	_, err = rt.store.Transact(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
-		change = Change{}
-		op, err := rt.proposal(who, id, view, &change)
+	err = rt.write(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
+		op, events, err := rt.proposal(who, id, view)
 		if err != nil {
 			return Change{}, err
 		}
@@ -53,17 +49,12 @@ func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id Operati
 			no.Event = EventSuperseded
 			return Change{}, no
 		}
-		if next, err = e.replace(op, w, &change); err != nil {
-			return Change{}, err
-		}
-		rt.number(&change, view)
-		return change, nil
+		change := Change{Events: events}
+		next, err = e.replace(op, w, &change)
+		return change, err
 	})
 	if err != nil {
 		return nil, err
-	}
-	for _, event := range change.Events {
-		rt.observer.Recorded(ctx, event)
 	}
 	return next, nil
 }

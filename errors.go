@@ -61,6 +61,8 @@ func (e *RefusedError) Error() string {
 // asked names the event by what was asked for, for those that people ask for.
 func (e EventName) asked() string {
 	switch e {
+	case EventBegun:
+		return "running"
 	case EventApproved:
 		return "approving"
 	case EventApprovalDenied:

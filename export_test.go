@@ -113,10 +113,9 @@ func (r ruling) Word() string {
 	return word
 }
 
-// SimilarTo, Hidden and Delivers show the rest of a ruling.
+// SimilarTo and Hidden show the rest of a ruling.
 func (r ruling) SimilarTo() OperationID { return r.similarTo }
 func (r ruling) Hidden() bool           { return r.hidden }
-func (r ruling) Delivers() bool         { return r.delivers }
 func (r ruling) Warning() string        { return r.warning }
 
 // Answered prints the decision that a ruling has when nobody waits.

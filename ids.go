@@ -2,7 +2,12 @@
 
 package deed
 
-import "strings"
+import (
+	"crypto/rand"
+	"io"
+	"strings"
+	"time"
+)
 
 // Tenant is the outermost scope of every record: nothing crosses it.
 type Tenant string
@@ -52,39 +57,67 @@ type Matter string
 // of a set of rules.
 type Digest string
 
-// Right is something a principal may do.
-type Right string
+// crockford is the base32 alphabet without I, L, O and U.
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// The rights. RightResolve also covers reopen, run, reconcile and release;
-// RightAdmin covers accepting tool definitions, fencing and shredding.
-const (
-	RightCall    Right = "call"
-	RightRead    Right = "read"
-	RightApprove Right = "approve"
-	RightResolve Right = "resolve"
-	RightAdmin   Right = "admin"
-)
-
-// Principal is who makes a call, as established by authentication and never
-// by arguments.
-type Principal struct {
-	Tenant Tenant  `json:"tenant"`
-	Actor  Actor   `json:"actor"`
-	Rights []Right `json:"rights,omitempty"`
-}
-
-// May reports whether the principal holds the right.
-func (p Principal) May(right Right) bool {
-	for _, r := range p.Rights {
-		if r == right {
-			return true
+// newID returns prefix and 26 characters: 48 bits of milliseconds and 80 of
+// randomness, in Crockford's base32.
+func newID(prefix string, now time.Time, random io.Reader) string {
+	var raw [16]byte
+	ms := uint64(now.UnixMilli())
+	for i := range 6 {
+		raw[i] = byte(ms >> (40 - 8*i))
+	}
+	mustRead(random, raw[6:])
+	out := make([]byte, 0, len(prefix)+26)
+	out = append(out, prefix...)
+	// 128 bits in 26 digits of 5: the first digit holds the top 3.
+	var acc uint32
+	bits := 2
+	for _, b := range raw {
+		acc = acc<<8 | uint32(b)
+		bits += 8
+		for bits >= 5 {
+			bits -= 5
+			out = append(out, crockford[acc>>bits&31])
 		}
 	}
-	return false
+	return string(out)
 }
 
-// reads reports whether the principal may see an operation of its tenant
-// that owner began.
-func (p Principal) reads(owner Actor) bool {
-	return p.Actor == owner || p.May(RightRead)
+func newOperationID(now time.Time, random io.Reader) OperationID {
+	return OperationID(newID("op_", now, random))
 }
+
+func newEventID(now time.Time, random io.Reader) EventID {
+	return EventID(newID("ev_", now, random))
+}
+
+// newNonce returns 16 random bytes in base32.
+func newNonce(random io.Reader) string {
+	var raw [16]byte
+	mustRead(random, raw[:])
+	const digits = "abcdefghijklmnopqrstuvwxyz234567"
+	out := make([]byte, 0, 26)
+	var acc uint32
+	bits := 0
+	for _, b := range raw {
+		acc = acc<<8 | uint32(b)
+		bits += 8
+		for bits >= 5 {
+			bits -= 5
+			out = append(out, digits[acc>>bits&31])
+		}
+	}
+	return string(out)
+}
+
+// mustRead fills buf. The system's source does not fail (crypto/rand), and an
+// injected one that does leaves no identity that could be trusted.
+func mustRead(random io.Reader, buf []byte) {
+	if _, err := io.ReadFull(random, buf); err != nil {
+		panic("deed: the source of randomness failed: " + err.Error())
+	}
+}
+
+var systemRandom io.Reader = rand.Reader

@@ -22,8 +22,8 @@ type inquiry struct {
 	// claimed is the fingerprint that the caller computed, if it did.
 	claimed Fingerprint
 	matter  Matter
-	// continuation carries digests of the state and the answers with which
-	// the call continues a question.
+	// continues: the call answers a question; state and inputs are the digests
+	// of what it presents.
 	continues bool
 	state     Digest
 	inputs    Digest
@@ -89,8 +89,6 @@ type ruling struct {
 	hidden bool
 	// alias: the call's keys become other names of op.
 	alias bool
-	// delivers: the answer hands over op's receipt for the first time.
-	delivers bool
 	// supersedes is the generation that a new one follows.
 	supersedes *Operation
 	retryAfter time.Duration

@@ -51,7 +51,11 @@ func learn(op *Operation, c cause) {
 			a.TaskID, a.Outcome = c.outcome.TaskID, OutcomeTask
 		}
 	case EventFoundMany:
-		learnMany(op, c)
+		// What was found is in the event; none of it is a receipt before a person
+		// says so.
+		if op.Message == "" {
+			op.Message = c.message
+		}
 	case EventResolvedNot:
 		if current := op.Current(); current != nil && c.newProviderKey {
 			current.NewProviderKey = true
@@ -127,14 +131,6 @@ func (op *Operation) namesObject() bool {
 		}
 	}
 	return false
-}
-
-// learnMany keeps the remote objects of which a look-up found too many, as
-// evidence; none of them is a receipt before a person says so.
-func learnMany(op *Operation, c cause) {
-	if op.Message == "" {
-		op.Message = c.message
-	}
 }
 
 // clearAttempt notes that an attempt was not applied, and with it the

@@ -76,6 +76,14 @@ func (g *Grant) Call() Call { return g.call }
 // warnings for the caller.
 func (g *Grant) Answer() Answer { return g.answer }
 
+// StillRunning answers the call while its attempt goes on: in_progress, with
+// the time after which to ask again.
+func (g *Grant) StillRunning() Answer {
+	answer := g.answer
+	answer.Decision, answer.Reason, answer.RetryAfter = InProgress, ReasonLeaseLive, maxRetryAfter
+	return answer
+}
+
 // Release ends the renewing of a grant without settling it: its lease runs
 // out and the operation becomes uncertain, unless it is settled before.
 func (rt *Runtime) Release(g *Grant) { rt.leases.drop(g) }

@@ -71,7 +71,8 @@ func (l *limiter) giveBack(name limitName) {
 	}
 }
 
-// After sweepAfter new buckets twice as many are looked at, to find full ones.
+// Every sweepAfter new buckets, sweepOver are looked at and the full ones of
+// them forgotten.
 const (
 	sweepAfter = 16
 	sweepOver  = 2 * sweepAfter

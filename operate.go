@@ -217,25 +217,19 @@ func (rt *Runtime) Reopen(ctx context.Context, who Principal, id OperationID, re
 // operate applies a person's event: what time has done is written first, then
 // the event, in one transaction.
 func (rt *Runtime) operate(ctx context.Context, who Principal, id OperationID, right Right, decide func(*Operation, Rule, time.Time) (cause, error)) (*Operation, error) {
-	ctx, cancel := context.WithTimeout(ctx, storePatience)
-	defer cancel()
 	var next *Operation
-	var change Change
-	_, err := rt.store.Transact(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
-		change = Change{}
-		op := view.Operation
-		if op == nil || !who.reads(op.Actor) {
-			return Change{}, fmt.Errorf("%s: %w", id, ErrNotFound)
+	err := rt.write(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
+		op, err := who.visible(id, view, right)
+		if err != nil {
+			return Change{}, err
 		}
-		if right != "" && !who.May(right) || right == "" && op.Actor != who.Actor && !who.May(RightResolve) {
+		if right == "" && op.Actor != who.Actor && !who.May(RightResolve) {
 			return Change{}, fmt.Errorf("%s: %w: it takes the right %q", id, ErrForbidden, RightResolve)
 		}
-		rule := rt.policy.Rule(op.Tool, ToolFacts{}).complete()
-		if lapsed, events, err := lapse(op, view.Now, rule.Retention); err != nil {
+		rule := rt.ruleOf(op)
+		op, events, err := rt.asTimeHasIt(op, view)
+		if err != nil {
 			return Change{}, err
-		} else if lapsed != nil {
-			op = lapsed
-			change.Events = events
 		}
 		c, err := decide(op, rule, view.Now)
 		if err != nil {
@@ -247,21 +241,11 @@ func (rt *Runtime) operate(ctx context.Context, who Principal, id OperationID, r
 			return Change{}, err
 		}
 		event.Data = note(c.message)
-		change.Events = append(change.Events, event)
-		for i := range change.Events {
-			change.Events[i].ID = newEventID(view.Now, rt.random)
-		}
-		change.Put = []*Operation{next}
-		return change, nil
+		return Change{Put: []*Operation{next}, Events: append(events, event)}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, event := range change.Events {
-		rt.observer.Recorded(ctx, event)
-	}
-	if next.Diverged || next.Contradicted {
-		rt.observer.Violated(ctx, string(next.ID)+": the evidence names more than one effect, or speaks against a decision")
-	}
+	rt.suspect(ctx, next)
 	return next, nil
 }

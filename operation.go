@@ -83,13 +83,13 @@ type Operation struct {
 	// result.
 	ResultIsError bool `json:"result_is_error,omitempty"`
 
-	// RequestState is the digest of the MRTR state that a continuation must
-	// present; Inputs is the digest of the answers that the last continuation
-	// gave.
-	RequestState Digest `json:"request_state,omitempty"`
-	Inputs       Digest `json:"inputs,omitempty"`
-	// AnsweredState and AnsweredInputs are the same of the latest question
-	// that has already been answered.
+	// RequestState is the digest of the state (MCP, multi-round-trip requests)
+	// of the question that is open, which a continuation must present.
+	// AnsweredState is that of the latest question that has been answered, and
+	// Inputs the digest of its answers: the same answers again are a repeat,
+	// others a conflict.
+	RequestState  Digest `json:"request_state,omitempty"`
+	Inputs        Digest `json:"inputs,omitempty"`
 	AnsweredState Digest `json:"answered_state,omitempty"`
 
 	Supersedes   OperationID `json:"supersedes,omitempty"`

@@ -11,8 +11,8 @@ import (
 // Policy resolves what is configured for a tool. Implementations are safe for
 // concurrent use and never block on the network.
 type Policy interface {
-	// Rule returns the complete rule for the tool, given what its upstream
-	// says of it.
+	// Rule returns the rule for the tool, given what its upstream says of it.
+	// What the rule leaves open the Runtime fills as [DefaultRule] has it.
 	Rule(tool Tool, facts ToolFacts) Rule
 }
 

@@ -52,25 +52,16 @@ func (rt *Runtime) leaseProbe(ctx context.Context, l *lookup) error {
 	case rt.looking.at(l.tenant, l.id):
 		return fmt.Errorf("%s: %w", l.id, ErrLookedUp)
 	}
-	ctx, cancel := context.WithTimeout(ctx, storePatience)
-	defer cancel()
-	var change Change
 	var leased *Operation
-	_, err := rt.store.Transact(ctx, Scope{Tenant: l.tenant, ID: l.id}, func(view View) (Change, error) {
-		change = Change{}
-		op := view.Operation
-		if op == nil || !l.who.reads(op.Actor) {
-			return Change{}, fmt.Errorf("%s: %w", l.id, ErrNotFound)
-		}
-		if !l.who.May(RightResolve) {
-			return Change{}, fmt.Errorf("%s: %w: it takes the right %q", l.id, ErrForbidden, RightResolve)
-		}
-		rule := rt.policy.Rule(op.Tool, ToolFacts{}).complete()
-		if lapsed, events, err := lapse(op, view.Now, rule.Retention); err != nil {
+	err := rt.write(ctx, Scope{Tenant: l.tenant, ID: l.id}, func(view View) (Change, error) {
+		op, err := l.who.visible(l.id, view, RightResolve)
+		if err != nil {
 			return Change{}, err
-		} else if lapsed != nil {
-			op = lapsed
-			change.Events = events
+		}
+		rule := rt.ruleOf(op)
+		op, events, err := rt.asTimeHasIt(op, view)
+		if err != nil {
+			return Change{}, err
 		}
 		if err := l.mayLook(op, rule, view.Now); err != nil {
 			return Change{}, err
@@ -88,19 +79,12 @@ func (rt *Runtime) leaseProbe(ctx context.Context, l *lookup) error {
 		current.Probing = &p
 		l.version, l.nonce, l.lookedAt = next.Version, p.Lease, view.Now
 		leased = next
-		for i := range change.Events {
-			change.Events[i].ID = newEventID(view.Now, rt.random)
-		}
-		change.Put = []*Operation{next}
-		return change, nil
+		return Change{Put: []*Operation{next}, Events: events}, nil
 	})
 	if err != nil {
 		return err
 	}
 	l.watched = rt.sights.watched(leased, l.inquest.Attempt.Number, rt.clock.Now())
-	for _, event := range change.Events {
-		rt.observer.Recorded(ctx, event)
-	}
 	return nil
 }
 
@@ -154,12 +138,9 @@ func inquestOf(op *Operation, rule Rule, number int) Inquest {
 	if a := op.attempt(number); a != nil {
 		attempt = *a
 	}
-	q := Inquest{Operation: op, Attempt: attempt, Rule: rule, SentAt: op.Attempts[0].BegunAt, SendBy: attempt.SendBy}
-	if attempt.Marks != nil {
-		q.Marks = *attempt.Marks
+	return Inquest{
+		Operation: op, Attempt: attempt, Rule: rule, SentAt: op.Attempts[0].BegunAt, SendBy: attempt.SendBy, Marks: attempt.planted(),
 	}
-	q.Marks.ProviderKey = attempt.ProviderKey
-	return q
 }
 
 // latestOpen is the latest attempt that may have been applied, or the latest
@@ -248,7 +229,7 @@ func (rt *Runtime) dueOf(ctx context.Context, tenant Tenant, list []Due, limit i
 			return list, err
 		}
 		for _, op := range page.Operations {
-			if !dueAt(op, rt.policy.Rule(op.Tool, ToolFacts{}).complete(), now) {
+			if !dueAt(op, rt.ruleOf(op), now) {
 				continue
 			}
 			list = append(list, Due{Tenant: op.Tenant, Operation: op.ID})

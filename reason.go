@@ -88,11 +88,12 @@ const (
 	ReasonConflictUnresolved      Reason = "conflict_unresolved"
 	ReasonTwinDenied              Reason = "twin_denied"
 	ReasonApprovalInvalid         Reason = "approval_invalid"
-	ReasonFenced                  Reason = "fenced"
-	ReasonLoop                    Reason = "loop"
-	ReasonRate                    Reason = "rate"
-	ReasonStoreUnavailable        Reason = "store_unavailable"
-	ReasonPolicyOutdated          Reason = "policy_outdated"
+	// ReasonFenced is reserved: a fence holds calls for a person instead.
+	ReasonFenced           Reason = "fenced"
+	ReasonLoop             Reason = "loop"
+	ReasonRate             Reason = "rate"
+	ReasonStoreUnavailable Reason = "store_unavailable"
+	ReasonPolicyOutdated   Reason = "policy_outdated"
 )
 
 // Record says what a decision leaves in the ledger.

@@ -22,7 +22,8 @@ type Receipt struct {
 	// Established says in words what is known, such as "accepted by the
 	// provider"; never more than that.
 	Established string `json:"established"`
-	// EstablishedBy is "reply", "reconcile:<strategy>" or "operator:<name>".
+	// EstablishedBy is "reply", "webhook", "reconcile:<strategy>" or
+	// "operator:<name>".
 	EstablishedBy string `json:"established_by"`
 	// Items holds per-item outcomes of a batch.
 	Items []Item `json:"items,omitempty"`

@@ -12,38 +12,27 @@ import (
 // conclude applies a verdict to the operation if it is still the one that was
 // examined, and records it either way.
 func (rt *Runtime) conclude(ctx context.Context, l lookup, v Verdict) (Finding, error) {
-	ctx, cancel := context.WithTimeout(ctx, storePatience)
-	defer cancel()
 	var finding Finding
-	var change Change
 	spread := rt.spread()
-	_, err := rt.store.Transact(ctx, Scope{Tenant: l.tenant, ID: l.id}, func(view View) (Change, error) {
+	err := rt.write(ctx, Scope{Tenant: l.tenant, ID: l.id}, func(view View) (Change, error) {
 		op := view.Operation
 		if op == nil {
 			return Change{}, fmt.Errorf("%s: %w", l.id, ErrNotFound)
 		}
+		var change Change
 		var err error
 		finding, change, err = l.conclude(op, v, view.Now, spread)
-		if err != nil {
-			return Change{}, err
-		}
-		for i := range change.Events {
-			change.Events[i].ID = newEventID(view.Now, rt.random)
-		}
-		return change, nil
+		return change, err
 	})
 	if err != nil {
 		return Finding{}, fmt.Errorf("%s was looked up (%s by %s) and that could not be recorded: %w", l.id, v.Kind, v.Strategy, err)
-	}
-	for _, event := range change.Events {
-		rt.observer.Recorded(ctx, event)
 	}
 	op := finding.Operation
 	if op.State() != StateUncertain {
 		rt.sights.forget(op)
 	}
-	if !finding.Stale && (op.Diverged || op.Contradicted) {
-		rt.observer.Violated(ctx, string(op.ID)+": the evidence names more than one effect, or speaks against a decision")
+	if !finding.Stale {
+		rt.suspect(ctx, op)
 	}
 	return finding, nil
 }

@@ -113,7 +113,7 @@ func (rt *Runtime) examine(ctx context.Context, l *lookup) (written bool, err er
 	if op == nil {
 		return false, fmt.Errorf("%s: %w", l.id, ErrNotFound)
 	}
-	rule := rt.policy.Rule(op.Tool, ToolFacts{}).complete()
+	rule := rt.ruleOf(op)
 	if lapsed, _, err := lapse(op, view.Now, rule.Retention); err != nil || lapsed != nil {
 		return true, err
 	}

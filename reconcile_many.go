@@ -63,7 +63,7 @@ func (rt *Runtime) wouldResolve(op *Operation, who Principal, res Resolution) er
 		return err
 	}
 	now := rt.clock.Now()
-	rule := rt.policy.Rule(op.Tool, ToolFacts{}).complete()
+	rule := rt.ruleOf(op)
 	if lapsed, _, err := lapse(op, now, rule.Retention); err != nil {
 		return err
 	} else if lapsed != nil {
@@ -85,7 +85,7 @@ func (rt *Runtime) NeedsPerson(op *Operation, now time.Time) bool {
 	if op.EffectiveState(now) != StateUncertain {
 		return false
 	}
-	rule := rt.policy.Rule(op.Tool, ToolFacts{}).complete()
+	rule := rt.ruleOf(op)
 	if rt.reconciler == nil || rule.GiveUp <= 0 || op.Reason == ReasonFoundMany {
 		return true
 	}

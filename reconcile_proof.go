@@ -47,16 +47,13 @@ func (rt *Runtime) Prove(ctx context.Context, proof Proof) (*Operation, error) {
 		}
 		scope.Keys = []Key{markerKey(proof.Marker)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, storePatience)
-	defer cancel()
 	var next *Operation
-	var event Event
-	_, err := rt.store.Transact(ctx, scope, func(view View) (Change, error) {
+	err := rt.write(ctx, scope, func(view View) (Change, error) {
 		op := view.Operation
 		if op == nil || len(op.Attempts) == 0 || proof.Attempt < 0 || proof.Attempt > len(op.Attempts) {
 			return Change{}, fmt.Errorf("%s%s: %w with an attempt that could be proved", proof.Operation, proof.Marker, ErrNotFound)
 		}
-		rule := rt.policy.Rule(op.Tool, ToolFacts{}).complete()
+		rule := rt.ruleOf(op)
 		number := proof.Attempt
 		if number == 0 {
 			number = op.latestOpen().Number
@@ -71,21 +68,19 @@ func (rt *Runtime) Prove(ctx context.Context, proof Proof) (*Operation, error) {
 			}},
 		}
 		c.actual = rule.charged(c.outcome)
+		var event Event
 		var err error
 		if next, event, err = apply(op, c); err != nil {
 			return Change{}, err
 		}
-		event.ID, event.Attempt = newEventID(view.Now, rt.random), number
+		event.Attempt = number
 		event.Data = note(proof.Evidence[:min(len(proof.Evidence), maxEvidence)])
 		return Change{Put: []*Operation{next}, Events: []Event{event}}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	rt.observer.Recorded(ctx, event)
 	rt.sights.forget(next)
-	if next.Diverged || next.Contradicted {
-		rt.observer.Violated(ctx, string(next.ID)+": the evidence names more than one effect, or speaks against a decision")
-	}
+	rt.suspect(ctx, next)
 	return next, nil
 }

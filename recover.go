@@ -44,29 +44,20 @@ func (rt *Runtime) Recover(ctx context.Context) (int, error) {
 }
 
 func (rt *Runtime) recoverOne(ctx context.Context, op *Operation) (bool, error) {
-	var change Change
-	retain := rt.policy.Rule(op.Tool, ToolFacts{}).complete().Retention
-	_, err := rt.store.Transact(ctx, Scope{Tenant: op.Tenant, ID: op.ID}, func(view View) (Change, error) {
-		change = Change{}
+	moved := false
+	retain := rt.ruleOf(op).Retention
+	err := rt.write(ctx, Scope{Tenant: op.Tenant, ID: op.ID}, func(view View) (Change, error) {
 		next, events, err := lapse(view.Operation, view.Now, retain)
-		if err != nil || next == nil {
+		moved = err == nil && next != nil
+		if !moved {
 			return Change{}, err
 		}
-		for i := range events {
-			events[i].ID = newEventID(view.Now, rt.random)
-		}
-		change = Change{Put: []*Operation{next}, Events: events}
-		return change, nil
+		return Change{Put: []*Operation{next}, Events: events}, nil
 	})
 	if errors.Is(err, ErrVersion) {
 		return false, nil
 	}
-	for _, event := range change.Events {
-		if err == nil {
-			rt.observer.Recorded(ctx, event)
-		}
-	}
-	return len(change.Put) > 0, err
+	return moved, err
 }
 
 // Trim removes results and arguments whose retention has passed. Rows,

@@ -39,14 +39,10 @@ func (rt *Runtime) Regrant(ctx context.Context, who Principal, id OperationID, a
 	}
 	grant := &Grant{
 		Operation: op.ID, Tenant: op.Tenant, Attempt: a.Number, SendBy: a.SendBy, LeaseExpiresAt: op.LeaseExpiresAt,
-		Arguments: op.Arguments, ProviderKey: a.ProviderKey, Rule: rt.policy.Rule(op.Tool, ToolFacts{}).complete(),
+		Arguments: op.Arguments, ProviderKey: a.ProviderKey, Marks: a.planted(), Rule: rt.ruleOf(op),
 		observed: context.WithoutCancel(ctx), nonce: a.Nonce, begun: startWatch(rt.clock), started: view.Now,
 		call: Call{Principal: who, Tool: op.Tool, Arguments: op.Arguments, Meta: op.Meta, ManualLease: true, ClaimToken: token},
 	}
-	if a.Marks != nil {
-		grant.Marks = *a.Marks
-	}
-	grant.Marks.ProviderKey = a.ProviderKey
 	grant.answer = Answer{
 		Decision: Execute, Operation: op, Effective: op.EffectiveStatus(view.Now), Received: op.Fingerprint,
 		Principal: who, Rule: grant.Rule, At: rt.clock.Now(),

@@ -66,18 +66,14 @@ func (rt *Runtime) settle(ctx context.Context, g *Grant, out Outcome) (*Operatio
 	if err != nil {
 		return nil, err
 	}
-	for _, event := range events {
-		rt.observer.Recorded(ctx, event)
-	}
+	rt.recorded(ctx, events)
 	switch {
 	case settled.Status == StatusUncertain && rt.reconciler != nil:
 		rt.sights.watched(settled, settled.latestOpen().Number, rt.clock.Now())
 	case settled.Status != StatusUncertain && settled.Status != StatusExecuting && (rt.reconciler != nil || g.ProviderKey != ""):
 		rt.sights.forget(settled)
 	}
-	if settled.Diverged || settled.Contradicted {
-		rt.observer.Violated(ctx, string(settled.ID)+": the evidence names more than one effect, or speaks against a decision")
-	}
+	rt.suspect(ctx, settled)
 	return settled, nil
 }
 
@@ -90,7 +86,7 @@ func (rt *Runtime) settleOn(ctx context.Context, on transactor, g *Grant, out Ou
 	_, err := on.Transact(ctx, Scope{Tenant: g.Tenant, ID: g.Operation}, func(view View) (Change, error) {
 		op := view.Operation
 		if op == nil {
-			return Change{}, ErrNotFound
+			return Change{}, fmt.Errorf("%s attempt %d cannot be settled: %w", g.Operation, g.Attempt, ErrNotFound)
 		}
 		settled, events = op, nil
 		c, write := settlement(op, g, out, view.Now)

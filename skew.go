@@ -10,14 +10,14 @@ import (
 // skewKept is how long a difference of clocks is held for the one there is.
 const skewKept = 10 * time.Second
 
-// ledgerClock tells by the ledger's clock when something happened in this
-// process, whose own clock may be another. A view's time was read before the
-// view came, so what one shows of the difference is too little by as long as it
-// took: the largest of late is the nearest.
+// ledgerClock converts moments of this process's clock into the ledger's. A
+// view's time was read before the view came, so each view shows the difference
+// too small by as long as it took to come: the largest difference of the last
+// while is the nearest to the true one.
 type ledgerClock struct {
 	mu sync.Mutex
-	// latest is the largest difference seen since, before the largest of the
-	// interval ahead of it.
+	// latest is the largest difference of the interval that began at since,
+	// before that of the interval before it.
 	since          time.Time
 	latest, before time.Duration
 }

@@ -38,11 +38,11 @@ type Booking struct {
 // holds reports whether money is set aside for the operation already: another
 // attempt of the same action takes it over.
 func (op *Operation) holds() bool {
-	return op.live(func(b *Booking) bool { return b.State == BookingHeld }) > 0
+	return op.countBookings(func(b *Booking) bool { return b.State == BookingHeld }) > 0
 }
 
-// live counts the bookings that match.
-func (op *Operation) live(match func(*Booking) bool) int {
+// countBookings counts the bookings that match.
+func (op *Operation) countBookings(match func(*Booking) bool) int {
 	n := 0
 	for i := range op.Attempts {
 		for j := range op.Attempts[i].Bookings {
@@ -58,7 +58,7 @@ func (op *Operation) live(match func(*Booking) bool) int {
 // known or decided that nothing was applied, spent where it was, also after a
 // release, once for every effect that is proved; held while nobody knows.
 func account(op *Operation, c cause) {
-	if op.live(func(*Booking) bool { return true }) == 0 {
+	if op.countBookings(func(*Booking) bool { return true }) == 0 {
 		return
 	}
 	switch op.State() {
@@ -70,15 +70,15 @@ func account(op *Operation, c cause) {
 		// A proof of an earlier attempt, while the next one runs.
 		if c.actual != nil {
 			op.rebook(func(*Booking) {})
-			if op.live(counts) == 0 {
-				op.bookAgain(op.dearestAttempt(c))
+			if op.countBookings(counts) == 0 {
+				op.bookAgain(op.provedAttempt(c))
 			}
 			op.charge(c)
 		}
 	case StateCommitted:
 		op.rebook(spend)
-		for op.live(counts) < op.effects() {
-			op.bookAgain(op.dearestAttempt(c))
+		for op.countBookings(counts) < op.effects() {
+			op.bookAgain(op.provedAttempt(c))
 		}
 		if c.actual != nil {
 			op.charge(c)
@@ -105,8 +105,8 @@ func (op *Operation) rebook(change func(*Booking)) {
 	}
 }
 
-// dearestAttempt is the attempt that a proof is about.
-func (op *Operation) dearestAttempt(c cause) int {
+// provedAttempt is the attempt that a proof is about.
+func (op *Operation) provedAttempt(c cause) int {
 	if c.attempt > 0 && c.attempt <= len(op.Attempts) {
 		return c.attempt
 	}
@@ -141,7 +141,7 @@ func (op *Operation) bookAgain(number int) {
 func (op *Operation) charge(c cause) {
 	// Its own money or that which it took over; else what a later attempt holds
 	// for the same effect.
-	number := op.dearestAttempt(c)
+	number := op.provedAttempt(c)
 	for i := range op.Attempts {
 		at := number - i
 		if at < 1 {

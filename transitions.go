@@ -9,7 +9,10 @@ import "strings"
 // name.
 type EventName string
 
-// The events of the transition table, in the order of its rows.
+// The events of the transition table, in the order of its rows. EventBeginHeld,
+// EventCallerLeft and EventRetentionPassed are never raised: a begin that is
+// held is a decision event, a caller that leaves changes nothing, and removing
+// what is past its retention is the Store's ([Store]).
 const (
 	EventProposed          EventName = "proposed"
 	EventBegun             EventName = "begun"

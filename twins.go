@@ -159,11 +159,11 @@ func decideCommittedTwin(q inquiry, row, similar ruling, equal equality, foreign
 		return similar
 	}
 	if equal == equalFingerprint && q.concurrent(twin) {
-		row.decision, row.reason, row.delivers = Replay, ReasonTwinJoined, true
+		row.decision, row.reason = Replay, ReasonTwinJoined
 		return row
 	}
 	if !twin.Delivered() && q.now.Before(twin.SettledAt.Add(q.rule.ModelWindow)) {
-		row.decision, row.reason, row.delivers = Replay, ReasonTwinUndelivered, true
+		row.decision, row.reason = Replay, ReasonTwinUndelivered
 		if equal == equalMatter {
 			row.decision = Denied
 		}

@@ -86,27 +86,26 @@ func (a *attempt) exchange(ctx context.Context) reply {
 // answer is read on, because a late proof counts.
 func (a *attempt) wait(ctx context.Context) {
 	rule, clock := a.grant.Rule, a.side.clock
-	quiet, most := orDefault(rule.Timeout, 10*time.Minute), orDefault(rule.TimeoutHard, time.Hour)
-	hard, idle := clock.After(most), clock.After(quiet)
+	hard, idle := clock.After(rule.TimeoutHard), clock.After(rule.Timeout)
 	for waiting := true; waiting; {
 		select {
 		case r := <-a.replies:
 			a.settle(ctx, r, a.classify(r))
 			return
 		case <-a.moved:
-			idle = clock.After(quiet)
+			idle = clock.After(rule.Timeout)
 		case <-idle:
-			a.settle(ctx, reply{}, outcome.Lost(false, fmt.Sprintf("no answer and no progress within %s", quiet)))
+			a.settle(ctx, reply{}, outcome.Lost(false, fmt.Sprintf("no answer and no progress within %s", rule.Timeout)))
 			waiting = false
 		case <-hard:
-			a.settle(ctx, reply{}, outcome.Lost(false, fmt.Sprintf("no whole answer within %s", most)))
+			a.settle(ctx, reply{}, outcome.Lost(false, fmt.Sprintf("no whole answer within %s", rule.TimeoutHard)))
 			waiting = false
 		}
 	}
 	select {
 	case r := <-a.replies:
 		a.settle(ctx, r, a.classify(r))
-	case <-clock.After(orDefault(rule.Late, 10*time.Minute)):
+	case <-clock.After(rule.Late):
 	}
 }
 
@@ -132,13 +131,6 @@ func (a *attempt) progress() {
 	case a.moved <- struct{}{}:
 	default:
 	}
-}
-
-func orDefault(d, usual time.Duration) time.Duration {
-	if d <= 0 {
-		return usual
-	}
-	return d
 }
 
 // drain reads what is left of an answer that is of no use, so that its connection

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/deed-run/deed"
 )
@@ -132,10 +131,6 @@ func (s *side) unguarded(w http.ResponseWriter, r *http.Request, begun []byte) {
 // answer, or the end of its patience. The attempt goes on whatever it is.
 func (s *side) await(w http.ResponseWriter, r *http.Request, route *Route, x *reading, a *attempt) {
 	defer close(a.left)
-	patience := a.grant.Rule.AnswerWithin
-	if patience <= 0 {
-		patience = 50 * time.Second
-	}
 	select {
 	case e := <-a.ended:
 		select {
@@ -151,10 +146,8 @@ func (s *side) await(w http.ResponseWriter, r *http.Request, route *Route, x *re
 		}
 	case long := <-a.long:
 		s.stream(w, r, a, long)
-	case <-s.clock.After(patience - s.clock.Now().Sub(x.arrived)):
-		answer := a.grant.Answer()
-		answer.Decision, answer.Reason, answer.RetryAfter = deed.InProgress, deed.ReasonLeaseLive, 25*time.Second
-		s.answered(w, r, route, answer)
+	case <-s.clock.After(a.grant.Rule.AnswerWithin - s.clock.Now().Sub(x.arrived)):
+		s.answered(w, r, route, a.grant.StillRunning())
 	case <-r.Context().Done():
 	}
 }

@@ -146,28 +146,26 @@ func (a *attempt) event(e Event) {
 // wait settles on the reply. Without one in time the outcome is unknown, but the connection is read on, because a late proof counts.
 func (a *attempt) wait(ctx context.Context) {
 	rule, clock := a.grant.Rule, a.gate.clock
-	hard := clock.After(orDefault(rule.TimeoutHard, time.Hour))
-	quiet := orDefault(rule.Timeout, 10*time.Minute)
-	idle := clock.After(quiet)
+	hard, idle := clock.After(rule.TimeoutHard), clock.After(rule.Timeout)
 	for {
 		select {
 		case r := <-a.replies:
 			a.reply(ctx, r)
 			return
 		case <-a.moved:
-			idle = clock.After(quiet)
+			idle = clock.After(rule.Timeout)
 			continue
 		case <-idle:
-			a.settle(ctx, Message{}, outcome.Lost(false, fmt.Sprintf("no answer and no progress within %s", quiet)))
+			a.settle(ctx, Message{}, outcome.Lost(false, fmt.Sprintf("no answer and no progress within %s", rule.Timeout)))
 		case <-hard:
-			a.settle(ctx, Message{}, outcome.Lost(false, fmt.Sprintf("no answer within %s", orDefault(rule.TimeoutHard, time.Hour))))
+			a.settle(ctx, Message{}, outcome.Lost(false, fmt.Sprintf("no answer within %s", rule.TimeoutHard)))
 		}
 		break
 	}
 	select {
 	case r := <-a.replies:
 		a.reply(ctx, r)
-	case <-clock.After(orDefault(rule.Late, 10*time.Minute)):
+	case <-clock.After(rule.Late):
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
@@ -107,8 +106,8 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 				return replyTo(m, ended.reply), nil
 			}
 			answer = ended.answer
-		case <-g.clock.After(orDefault(d.rule.AnswerWithin, 50*time.Second) - g.clock.Now().Sub(arrived)):
-			answer = stillRunning(grant)
+		case <-g.clock.After(grant.Rule.AnswerWithin - g.clock.Now().Sub(arrived)):
+			answer = grant.StillRunning()
 		case <-ctx.Done():
 			return ErrorMessage(m.ID, codeInternal, "tools/call: the caller left; the operation goes on"), nil
 		}
@@ -193,21 +192,7 @@ func (g *Gate) newCall(c *ToolCall, d *described, r request) (deed.Call, error) 
 	return call, nil
 }
 
-// stillRunning is the answer of a call whose attempt goes on.
-func stillRunning(grant *deed.Grant) deed.Answer {
-	answer := grant.Answer()
-	answer.Decision, answer.Reason, answer.RetryAfter = deed.InProgress, deed.ReasonLeaseLive, 25*time.Second
-	return answer
-}
-
 // refusal is a denial that needs no record.
 func (g *Gate) refusal(m Message, s *Session, d *described, reason deed.Reason, text string) Message {
 	return g.render(m, s, d, deed.Answer{Decision: deed.Denied, Reason: reason, Text: text, Rule: d.rule, At: g.clock.Now(), Principal: s.Principal}, true)
-}
-
-func orDefault(d, usual time.Duration) time.Duration {
-	if d <= 0 {
-		return usual
-	}
-	return d
 }

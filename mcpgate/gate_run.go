@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
@@ -99,8 +98,8 @@ func (g *Gate) run(ctx context.Context, s *Session, d *described, params json.Ra
 	select {
 	case ended := <-done:
 		return ended.answer, nil
-	case <-g.clock.After(orDefault(d.rule.AnswerWithin, 50*time.Second) - g.clock.Now().Sub(call.ArrivedAt)):
-		return stillRunning(grant), nil
+	case <-g.clock.After(grant.Rule.AnswerWithin - g.clock.Now().Sub(call.ArrivedAt)):
+		return grant.StillRunning(), nil
 	case <-ctx.Done():
 		return deed.Answer{}, fmt.Errorf("the caller left; the operation goes on: %w", ctx.Err())
 	}

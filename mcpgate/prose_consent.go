@@ -35,7 +35,10 @@ func (s situation) patience() time.Duration {
 	if op == nil || op.Approval == nil {
 		return askApproval
 	}
-	usual := orDefault(time.Duration(op.Approval.AskAgain)*time.Second, askApproval)
+	usual := time.Duration(op.Approval.AskAgain) * time.Second
+	if usual <= 0 {
+		usual = askApproval
+	}
 	left := op.Approval.ExpiresAt.Sub(s.answer.At) / 4
 	return max(min(left, usual).Truncate(time.Minute), time.Minute)
 }

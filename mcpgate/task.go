@@ -20,7 +20,7 @@ const mostUnread = 5
 func (a *attempt) follow(ctx context.Context, handle deed.Outcome) {
 	rule, clock := a.grant.Rule, a.gate.clock
 	extension := rawType(handle.Result) == "task"
-	end := clock.After(orDefault(rule.TimeoutHard, time.Hour))
+	end := clock.After(rule.TimeoutHard)
 	pause, unread := taskPause(handle.Result), 0
 	for {
 		select {

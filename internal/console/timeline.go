@@ -88,8 +88,6 @@ func eventWords(e deed.Event) (words, kind string) {
 		return "The policy changed: refused before it was sent", "bad"
 	case deed.EventProposalVoided:
 		return "Rules or tool changed: the proposal must be decided again", "doubt"
-	case deed.EventBeginHeld:
-		return "Held back: the tool's definition waits to be accepted", "doubt"
 	case deed.EventApproved:
 		return "Approved", "person"
 	case deed.EventApprovalDenied:
@@ -136,10 +134,6 @@ func eventWords(e deed.Event) (words, kind string) {
 		return "A person closed the question without an answer", "person"
 	case deed.EventReopened:
 		return "A person lets it be tried again", "person"
-	case deed.EventCallerLeft:
-		return "The caller left; the operation went on", "step"
-	case deed.EventRetentionPassed:
-		return "Arguments and result were removed: their retention ended", "step"
 	case deed.Delivered:
 		return "A caller was handed the receipt", "step"
 	}

@@ -140,10 +140,10 @@ const programsOwn = "tools of a program are run by it alone; nothing was sent; w
 func (c *Core) RunStored(ctx context.Context, who deed.Principal, op *deed.Operation) (deed.Answer, error) {
 	if _, known := c.upstreams[op.Tool.Upstream()]; !known {
 		if _, routed := c.Config.HTTP[op.Tool.Upstream()]; routed {
-			return deed.Answer{}, &deed.RefusedError{Operation: op, Event: "running", Hint: callersOwn}
+			return deed.Answer{}, &deed.RefusedError{Operation: op, Event: deed.EventBegun, Hint: callersOwn}
 		}
 		if _, own := c.Config.Programs[op.Tool.Upstream()]; own {
-			return deed.Answer{}, &deed.RefusedError{Operation: op, Event: "running", Hint: programsOwn}
+			return deed.Answer{}, &deed.RefusedError{Operation: op, Event: deed.EventBegun, Hint: programsOwn}
 		}
 		return deed.Answer{}, fmt.Errorf("%s: %s: %w; nothing was sent", op.ID, op.Tool, errUnreachable)
 	}
