@@ -265,8 +265,8 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	k.event = EventBegun
 	attempt := Attempt{
 		Number: op.AttemptNumber() + 1, Nonce: nonce, Worker: c.rt.worker,
-		UpstreamIdentity: c.call.Facts.UpstreamIdentity,
-		BegunAt:          q.now, SendBy: c.sendBy(op, q.now),
+		UpstreamIdentity: c.call.Facts.UpstreamIdentity, LookedUpAt: c.rule.LookedUpAt,
+		BegunAt: q.now, SendBy: c.sendBy(op, q.now),
 	}
 	if c.call.ManualLease {
 		attempt.Claimant, attempt.Claim = claimDigests(c.call.Principal.Actor, c.call.ClaimToken)

@@ -23,8 +23,11 @@ type Attempt struct {
 	MaySend func() error `json:"-"`
 	Worker  string       `json:"worker"`
 	// UpstreamIdentity is where this attempt was sent.
-	UpstreamIdentity string    `json:"upstream_identity"`
-	BegunAt          time.Time `json:"begun_at"`
+	UpstreamIdentity string `json:"upstream_identity"`
+	// LookedUpAt is the upstream identity of where its effect is looked up, when
+	// that is another.
+	LookedUpAt string    `json:"looked_up_at,omitempty"`
+	BegunAt    time.Time `json:"begun_at"`
 	// SendBy is the moment after which nothing of the attempt may leave.
 	SendBy time.Time `json:"send_by"`
 	// ProviderKey is the key minted for the provider, if it honours one.

@@ -190,6 +190,12 @@ type Rule struct {
 	Fingerprint FingerprintRules
 	// Account, when declared, is the upstream identity.
 	Account string
+	// SentTo, when known, is the upstream identity of where this process sends
+	// the tool's calls; LookedUpAt that of where it looks their effects up, when
+	// that is elsewhere. What went to one place is never looked up at another,
+	// where it cannot be found. Neither is part of the Hash.
+	SentTo     string
+	LookedUpAt string
 
 	// Deny, when it returns a text, refuses the call. It sees the frozen
 	// argument bytes; nil never refuses.

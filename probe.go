@@ -118,8 +118,8 @@ func (l *lookup) mayLook(op *Operation, rule Rule, now time.Time) error {
 			return refuse("nothing about it is in doubt")
 		}
 	}
-	if rule.Account != "" && rule.Account != op.UpstreamIdentity {
-		return refuse("it went to " + op.UpstreamIdentity + ", and look-ups now go to " + rule.Account)
+	if why := elsewhere(op, rule, l.again); why != "" {
+		return refuse(why)
 	}
 	p := op.Current().Probing
 	switch {
@@ -129,6 +129,19 @@ func (l *lookup) mayLook(op *Operation, rule Rule, now time.Time) error {
 		return fmt.Errorf("%s: %w", op.ID, ErrLookedUp)
 	}
 	return nil
+}
+
+// elsewhere says why a look-up of the operation's attempt, as for inquestOf,
+// would not look where its effect went: what is not found there proves nothing.
+func elsewhere(op *Operation, rule Rule, number int) string {
+	if now := firstText(rule.Account, rule.SentTo); now != "" && now != op.UpstreamIdentity {
+		return "it went to " + op.UpstreamIdentity + ", and look-ups now go to " + now
+	}
+	then := inquestOf(op, rule, number).Attempt.LookedUpAt
+	if now := rule.LookedUpAt; now != "" && then != "" && now != then {
+		return "its effect shows at " + then + ", and look-ups now go to " + now
+	}
+	return ""
 }
 
 // inquestOf is what a look-up of the operation is told: about the attempt of

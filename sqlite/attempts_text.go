@@ -35,7 +35,7 @@ func ordinary(a *deed.Attempt) bool {
 		return false
 	}
 	for _, text := range [...]string{
-		a.Nonce, a.Worker, a.UpstreamIdentity, a.ProviderKey, string(a.Claimant), string(a.Claim), string(a.Outcome), a.TaskID,
+		a.Nonce, a.Worker, a.UpstreamIdentity, a.LookedUpAt, a.ProviderKey, string(a.Claimant), string(a.Claim), string(a.Outcome), a.TaskID,
 	} {
 		for i := range len(text) {
 			switch c := text[i]; {
@@ -57,6 +57,7 @@ func appendAttempt(text []byte, a *deed.Attempt) []byte {
 	text = appendMember(text, "nonce", a.Nonce)
 	text = appendMember(text, "worker", a.Worker)
 	text = appendMember(text, "upstream_identity", a.UpstreamIdentity)
+	text = appendGiven(text, "looked_up_at", a.LookedUpAt)
 	text = appendTime(text, "begun_at", a.BegunAt)
 	text = appendTime(text, "send_by", a.SendBy)
 	text = appendGiven(text, "provider_key", a.ProviderKey)

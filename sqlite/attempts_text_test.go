@@ -24,7 +24,7 @@ func TestAttemptsAreWrittenAsJSONWouldWriteThem(t *testing.T) {
 	attempt := rapid.Custom(func(t *rapid.T) deed.Attempt {
 		a := deed.Attempt{
 			Number: rapid.IntRange(-1, 9).Draw(t, "number"), Nonce: short.Draw(t, "nonce"), Worker: short.Draw(t, "worker"),
-			UpstreamIdentity: short.Draw(t, "upstream"), BegunAt: moment.Draw(t, "begun"), SendBy: moment.Draw(t, "send"),
+			UpstreamIdentity: short.Draw(t, "upstream"), LookedUpAt: short.Draw(t, "looked up at"), BegunAt: moment.Draw(t, "begun"), SendBy: moment.Draw(t, "send"),
 			ProviderKey: short.Draw(t, "key"), NewProviderKey: rapid.Bool().Draw(t, "new"), Claimant: deed.Digest(short.Draw(t, "claimant")),
 			Claim: deed.Digest(short.Draw(t, "claim")), Continues: rapid.IntRange(0, 2).Draw(t, "continues"),
 			Cleared: rapid.Bool().Draw(t, "cleared"), Proved: rapid.Bool().Draw(t, "proved"),
@@ -58,7 +58,7 @@ func TestEveryFieldOfAnAttemptIsWritten(t *testing.T) {
 			written++
 		}
 	}
-	if written != 19 {
-		t.Fatalf("%d fields of an attempt are stored, not the 19 that attemptsText knows: add the others to appendAttempt or to ordinary, and count again", written)
+	if written != 20 {
+		t.Fatalf("%d fields of an attempt are stored, not the 20 that attemptsText knows: add the others to appendAttempt or to ordinary, and count again", written)
 	}
 }

@@ -165,15 +165,21 @@ const (
 	lookLag = time.Minute
 )
 
-// connected lets what connectors look up by themselves be looked up.
+// connected adds to rules where this process sends and looks, and lets what
+// connectors look up by themselves be looked up.
 type connected struct {
 	deed.Policy
 	core *Core
 }
 
-// Rule returns the inner rule, with the times of look-ups.
+// Rule returns the inner rule, with the places of calls and look-ups and the
+// times of the latter.
 func (p connected) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	rule := p.Policy.Rule(tool, facts)
+	rule.SentTo = p.core.identityOf(tool.Upstream())
+	if probe := p.core.Config.ToolSettings(tool).Probe; probe != nil && probe.Tool.Upstream() != tool.Upstream() {
+		rule.LookedUpAt = p.core.identityOf(probe.Tool.Upstream())
+	}
 	if rule.GiveUp > 0 || rule.Planting == nil {
 		return rule
 	}
