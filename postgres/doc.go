@@ -5,9 +5,10 @@
 //
 // It is the [deed.Store] of many machines. Each process commits the requests
 // of many callers together, one tenant at a time; processes keep out of each
-// other's way by row locks and by compare-and-set, and never by advisory
-// locks, sequences or triggers. It replicates nothing, elects nobody and
-// decides nothing: what the database acknowledged is what counts.
+// other's way by row locks and by compare-and-set. Calls take no advisory
+// lock, sequence or trigger; only a change of the schema takes a lock (one
+// advisory lock). It replicates nothing, elects nobody and decides nothing:
+// what the database acknowledged is what counts.
 //
 // Start with [Open].
 package postgres
