@@ -44,7 +44,7 @@ func indented(t *testing.T, value any) string {
 }
 
 func TestExplainShowsWhatBecomesOfACall(t *testing.T) {
-	config := loadDesign(t)
+	config := loadPlain(t)
 	explanation, err := policy.Explain(config, "tickets/create_ticket", []byte(`{
 		"title": "down", "severity": "low", "incident_id": "i-1042", "amount": 1.50, "note": "any words", "trace_id": 7, "idempotency_key": "left-out-of-it-all"
 	}`))
@@ -68,7 +68,7 @@ func TestExplainShowsAToolWithoutAnEntry(t *testing.T) {
 }
 
 func TestExplainRefusesWhatWouldBeRefused(t *testing.T) {
-	config := loadDesign(t)
+	config := loadPlain(t)
 	strict := parse(t, `
 upstreams: {a: {command: [x]}}
 defaults: {unknown_tool: deny}
@@ -108,13 +108,13 @@ tools:
 }
 
 func TestExplainNamesAnUpstreamThatIsNotDeclared(t *testing.T) {
-	if _, err := policy.Explain(loadDesign(t), "ticket/create_ticket", []byte("{}")); err == nil || !strings.Contains(err.Error(), "is not declared") {
+	if _, err := policy.Explain(loadPlain(t), "ticket/create_ticket", []byte("{}")); err == nil || !strings.Contains(err.Error(), "is not declared") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestExplainMergesEqualEffects(t *testing.T) {
-	config := loadDesign(t)
+	config := loadPlain(t)
 	a, errA := policy.Explain(config, "crm/create", []byte(`{"a":1,"b":2.0,"idempotency_key":"x"}`))
 	b, errB := policy.Explain(config, "crm/create", []byte(`{ "b":2, "a":1.0 }`))
 	c, errC := policy.Explain(config, "crm/create", []byte(`{ "b":2, "a":1.1 }`))

@@ -77,7 +77,7 @@ func TestAFileOfAWindowsEditor(t *testing.T) {
 }
 
 func TestAFileThatIsCutAnywhere(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("testdata", "design.yaml"))
+	data, err := os.ReadFile(filepath.Join("testdata", "plain.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +93,12 @@ func TestAFileThatIsCutAnywhere(t *testing.T) {
 // FuzzParse: whatever is in a file, reading it ends with a configuration or
 // with problems that have a place, and an accepted file can be used.
 func FuzzParse(f *testing.F) {
-	design, errDesign := os.ReadFile(filepath.Join("testdata", "design.yaml"))
+	plain, errPlain := os.ReadFile(filepath.Join("testdata", "plain.yaml"))
 	bad, errBad := os.ReadFile(filepath.Join("testdata", "bad.txt"))
-	if err := errors.Join(errDesign, errBad); err != nil {
+	if err := errors.Join(errPlain, errBad); err != nil {
 		f.Fatal(err)
 	}
-	f.Add(design)
+	f.Add(plain)
 	for _, text := range strings.Split(string(bad), "\n=== ") {
 		_, text, _ := strings.Cut(text, "\n")
 		text, _, _ = strings.Cut(text, "---- refused\n")

@@ -60,7 +60,7 @@ func TestTheIdentityOfAnUpstream(t *testing.T) {
 			t.Errorf("identity of %s is %q, want %q", block, got, want)
 		}
 	}
-	if got := loadDesign(t).UpstreamIdentity("nobody"); got != "" {
+	if got := loadPlain(t).UpstreamIdentity("nobody"); got != "" {
 		t.Errorf("an upstream that is not declared has the identity %q", got)
 	}
 }
@@ -86,7 +86,7 @@ func TestACommandGivenOutsideAFileHasTheIdentityOfTheSameInside(t *testing.T) {
 }
 
 func TestSecretsAreKnownAndNotPrinted(t *testing.T) {
-	config := loadDesign(t)
+	config := loadPlain(t)
 	withArguments := parse(t, "upstreams: {a: {command: x, args: [\"--token=${CRM_TOKEN}\"], env: {T: \"${CRM_TOKEN}\"}}}")
 	if got := withArguments.Upstreams["a"].Command[1].Text; got != "--token=t0p-secret" {
 		t.Errorf("argument: %s", got)

@@ -20,9 +20,9 @@ func environment(name string) string {
 	return map[string]string{"CRM_TOKEN": "t0p-secret", "HOME_PAGE": "https://home.example"}[name]
 }
 
-func loadDesign(t *testing.T) *policy.Config {
+func loadPlain(t *testing.T) *policy.Config {
 	t.Helper()
-	config, err := policy.Load(filepath.Join("testdata", "design.yaml"), environment)
+	config, err := policy.Load(filepath.Join("testdata", "plain.yaml"), environment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +38,8 @@ func parse(t *testing.T, text string) *policy.Config {
 	return config
 }
 
-func TestTheExampleOfTheDesignMeansItsRules(t *testing.T) {
-	config := loadDesign(t)
+func TestThePlainExampleMeansItsRules(t *testing.T) {
+	config := loadPlain(t)
 	rule := config.Policy().Rule("tickets/create_ticket", deed.ToolFacts{})
 
 	want := deed.DefaultRule("tickets/create_ticket")
@@ -63,8 +63,8 @@ func TestTheExampleOfTheDesignMeansItsRules(t *testing.T) {
 	}
 }
 
-func TestTheExampleOfTheDesignMeansItsSettings(t *testing.T) {
-	config := loadDesign(t)
+func TestThePlainExampleMeansItsSettings(t *testing.T) {
+	config := loadPlain(t)
 	settings := config.ToolSettings("tickets/create_ticket")
 	if len(settings.Failed) != 1 || settings.Failed[0].Text.String() != "^invalid" || !settings.Failed[0].Final || settings.Failed[0].AnyResult {
 		t.Errorf("failed rules: %+v", settings.Failed)
