@@ -95,7 +95,7 @@ func plainParams(params json.RawMessage) bool {
 	return bytes.IndexByte(params, '\\') < 0 && !bytes.Contains(params, []byte("idempotency")) && !bytes.Contains(params, []byte(metaPrefix))
 }
 
-// carriers finds the identities on the request, design section 3.
+// carriers finds the identities on the request, the most trustworthy first: docs/tables.md section 3.
 func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.Header, d *described) []deed.Carrier {
 	rule := d.rule
 	var list []deed.Carrier

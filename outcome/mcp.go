@@ -27,7 +27,7 @@ const (
 	invalidParams  = -32602
 )
 
-// MCP classifies a whole answer to a tools/call (design: "Outcomes"). A result is a success unless it is marked as an error, asks a
+// MCP classifies a whole answer to a tools/call (docs/architecture.md, "Outcomes"). A result is a success unless it is marked as an error, asks a
 // question (2026-07-28 input_required) or promises a later answer (a task).
 func MCP(answer MCPAnswer, rules Rules) deed.Outcome {
 	if answer.Error != nil {

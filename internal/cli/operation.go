@@ -10,8 +10,8 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// shown is an operation as every command prints it: the ledger row with the
-// envelope's names (design: "Envelope, receipt, ledger row").
+// shown is an operation as every command prints it: the record, with the names
+// that answers use.
 type shown struct {
 	*deed.Operation
 	EffectiveStatus deed.Status      `json:"effective_status"`

@@ -1,4 +1,4 @@
--- The ledger. The words are those of the glossary in the design.
+-- The ledger. The words are those of the glossary in docs/architecture.md.
 --
 -- Every primary key starts with the tenant, so that a database that
 -- distributes its tables can distribute these by it; deed_ledger and

@@ -1,4 +1,4 @@
--- The ledger. The words are those of the glossary in the design.
+-- The ledger. The words are those of the glossary in docs/architecture.md.
 --
 -- Times are microseconds since 1970 in UTC, NULL for none. Ids are the 16
 -- bytes behind their base32 text, digests the 32 bytes behind their hex; a

@@ -49,8 +49,8 @@ func (c trial) acts() bool {
 	return true
 }
 
-// promised leaves out what the design does not promise of a client that takes
-// another key and other words: that it is held back after a tool's own error,
+// promised leaves out what docs/guarantees.md does not promise of a client that
+// takes another key and other words: that it is held back after a tool's own error,
 // and after it was told that an action about the same matter is done.
 func (c trial) promised() bool {
 	return !(c.reworded && c.client == client(naive) && (c.fault.Fault == provider.IsError || c.crash == "P4"))
