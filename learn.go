@@ -85,10 +85,11 @@ func learnProof(op *Operation, number int, c cause) {
 			op.Receipts = append(op.Receipts, receipt)
 			continue
 		}
-		if known := op.sameEffect(receipt); known {
+		same, names := op.sameEffect(receipt)
+		if same && !names {
 			continue
 		}
-		if before > 0 {
+		if before > 0 && !same {
 			op.Diverged = true
 		}
 		op.Receipts = append(op.Receipts, receipt)
@@ -109,18 +110,27 @@ func learnProof(op *Operation, number int, c cause) {
 }
 
 // sameEffect reports whether a stored receipt already speaks of the effect
-// that this one proves: the same remote object, or the same attempt where one
-// of the two names no object.
-func (op *Operation) sameEffect(receipt Receipt) bool {
+// that this one proves, and whether this one is the first to name its object.
+// It is the same remote object, or the same attempt where one of the two names
+// no object and no third names another.
+func (op *Operation) sameEffect(receipt Receipt) (same, names bool) {
+	unnamed, others := false, false
 	for _, known := range op.Receipts {
-		if known.RemoteID == receipt.RemoteID && known.RemoteID != "" {
-			return true
-		}
-		if known.Attempt == receipt.Attempt && (known.RemoteID == "" || receipt.RemoteID == "") {
-			return true
+		switch {
+		case known.RemoteID == receipt.RemoteID && known.RemoteID != "":
+			return true, false
+		case known.Attempt != receipt.Attempt:
+		case receipt.RemoteID == "", len(known.Items) > 0 && known.RemoteID == "":
+			// The members of a batch have names of their own.
+			return true, false
+		case known.RemoteID == "":
+			unnamed = true
+		default:
+			others = true
 		}
 	}
-	return false
+	same = unnamed && !others
+	return same, same
 }
 
 // namesObject reports whether any receipt names a remote object.

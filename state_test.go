@@ -212,20 +212,29 @@ func TestSuccessOfAnOlderAttemptWaitsForTheCurrentOne(t *testing.T) {
 }
 
 func TestTwoProofs(t *testing.T) {
+	one := []deed.Receipt{{RemoteID: "re_1", Attempt: 1}}
+	nameless, batch := deed.Receipt{Attempt: 1}, deed.Receipt{Attempt: 1, Items: []deed.Item{{RemoteID: "re_1"}}}
 	cases := []struct {
 		name     string
+		known    []deed.Receipt
 		receipt  deed.Receipt
 		receipts int
 		diverged bool
 	}{
-		{"the same remote object is the same effect", deed.Receipt{RemoteID: "re_1", Attempt: 2}, 1, false},
-		{"another remote object is another effect", deed.Receipt{RemoteID: "re_2", Attempt: 2}, 2, true},
-		{"the same attempt without an object is the same effect", deed.Receipt{Attempt: 1}, 1, false},
-		{"another attempt without an object may be another effect", deed.Receipt{Attempt: 2}, 2, true},
+		{"the same remote object is the same effect", one, deed.Receipt{RemoteID: "re_1", Attempt: 2}, 1, false},
+		{"another remote object is another effect", one, deed.Receipt{RemoteID: "re_2", Attempt: 2}, 2, true},
+		{"the same attempt without an object is the same effect", one, deed.Receipt{Attempt: 1}, 1, false},
+		{"another attempt without an object may be another effect", one, deed.Receipt{Attempt: 2}, 2, true},
+		{"the object of an attempt that named none", []deed.Receipt{nameless}, deed.Receipt{RemoteID: "re_1", Attempt: 1}, 2, false},
+		{"the same object again", []deed.Receipt{nameless, {RemoteID: "re_1", Attempt: 1}}, deed.Receipt{RemoteID: "re_1", Attempt: 1}, 2, false},
+		{"another object of an attempt that named none at first", []deed.Receipt{nameless, {RemoteID: "re_1", Attempt: 1}}, deed.Receipt{RemoteID: "re_2", Attempt: 1}, 3, true},
+		{"a member of a batch", []deed.Receipt{batch}, deed.Receipt{RemoteID: "re_1", Attempt: 1}, 1, false},
 	}
 	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
-			next, _, err := deed.Apply(inState(deed.StateCommitted), deed.Happened(deed.EventProved, noon).With(func(c *deed.CauseParts) {
+			op := inState(deed.StateCommitted)
+			op.Receipts = test.known
+			next, _, err := deed.Apply(op, deed.Happened(deed.EventProved, noon).With(func(c *deed.CauseParts) {
 				c.Attempt = test.receipt.Attempt
 				c.Receipts = []deed.Receipt{test.receipt}
 			}))
