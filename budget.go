@@ -126,7 +126,11 @@ func (rule Rule) charged(out Outcome) (actual *Amount) {
 			actual = nil
 		}
 	}()
-	if amount, said := rule.Spend.Actual(out.Result); said && amount >= 0 {
+	stated := out.Stated
+	if stated == nil {
+		stated = out.Result
+	}
+	if amount, said := rule.Spend.Actual(stated); said && amount >= 0 {
 		return &amount
 	}
 	return nil

@@ -211,6 +211,9 @@ type Outcome struct {
 	Receipt Receipt
 	// Result is the upstream's answer, byte for byte.
 	Result []byte
+	// Stated is where [SpendRule.Actual] reads what it did cost, such as the body
+	// of an HTTP message; nil where that is Result itself.
+	Stated []byte
 	// ResultIsError marks a Result that is an error result.
 	ResultIsError bool
 	// RequestState is the state of a question.

@@ -95,6 +95,9 @@ func (a *attempt) success(r reply) deed.Outcome {
 		return out
 	}
 	out.Result = r.encode(a.route.As != "", false)
+	if plain && a.route.As == "" {
+		out.Stated = r.body
+	}
 	return out
 }
 

@@ -196,6 +196,9 @@ func (d *decoder) checkRoutePointers(e entry, route *Route) {
 	if at, ok := d.written(e.value, "budget"); ok && route.Entry.Spend != nil {
 		check(d.inside(at, "amount"), []string{route.Entry.Spend.Amount})
 		check(d.inside(at, "currency"), []string{route.Entry.Spend.Currency})
+		if rest, wrong := strings.CutPrefix(route.Entry.Spend.Actual, "/structuredContent/"); wrong {
+			d.refuse(d.inside(at, "actual"), "leads into a tool's result, and the answer of a route is its body", "write /"+rest)
+		}
 	}
 	rules := route.Entry.Fingerprint
 	if at, ok := d.written(e.value, "fingerprint"); ok {
