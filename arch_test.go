@@ -24,7 +24,7 @@ var allowed = map[string]map[string]string{
 	"":          {"internal/canon": "fingerprints are computed in the domain"},
 	"sqlite":    {"": "a driver of the domain's Store"},
 	"postgres":  {"": "a driver of the domain's Store", "postgres/*": "its own parts"},
-	"httpgate":  {"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer", "internal/canon": "strict JSON", "httpgate/*": "its own parts"},
+	"httpgate":  {"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer", "internal/canon": "strict JSON", "internal/keyheader": "reads keys as every door does", "httpgate/*": "its own parts"},
 	"storetest": {"": "the contract that drivers are tested against"},
 	"policy":    {"": "fills the domain's Rule", "internal/canon": "explains fingerprints and checks their rules at load"},
 	"telemetry": {"": "an Observer of the domain"},
@@ -41,7 +41,7 @@ var allowed = map[string]map[string]string{
 	},
 	"mcpgate": {
 		"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer",
-		"internal/canon": "strict JSON and exact editing of arguments", "mcpgate/internal/*": "its own parts",
+		"internal/canon": "strict JSON and exact editing of arguments", "internal/keyheader": "reads keys as every door does", "mcpgate/internal/*": "its own parts",
 	},
 	"faultkit": {
 		"faultkit/*": "its own parts; it runs the gateway's binary and never links it", "internal/loopback": "the gateway wants a port",
@@ -55,7 +55,7 @@ var allowed = map[string]map[string]string{
 	"api":   {"": "its words are those of the domain"},
 	"audit": {"": "its records are events of the domain"},
 	"internal/server": {
-		"": "every mutating path passes the Runtime", "api": "speaks its wire types", "internal/canon": "strict JSON",
+		"": "every mutating path passes the Runtime", "api": "speaks its wire types", "internal/canon": "strict JSON", "internal/keyheader": "reads keys as every door does",
 	},
 	"internal/console": {
 		"": "every decision of a person passes the Runtime", "api": "exports its wire types", "internal/canon": "compares effects by their canonical form",

@@ -86,6 +86,18 @@ func (RegistrationKey) String() string { return "[registration key]" }
 // GoString returns a placeholder, never the secret.
 func (RegistrationKey) GoString() string { return "[registration key]" }
 
+// IdentityOf is the identity that text names in a family; one that is not known,
+// and none, mean FamilyOperation. It checks no shape: Claim does.
+func IdentityOf(family Family, text string) Identity {
+	switch family {
+	case FamilyCreation:
+		return CreationID(text)
+	case FamilySecret:
+		return NewRegistrationKey(text)
+	}
+	return OperationKey(text)
+}
+
 // Carrier is one identity found on a request and where it was found.
 type Carrier struct {
 	Provenance Provenance

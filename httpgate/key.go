@@ -5,52 +5,11 @@ package httpgate
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
 	"regexp"
-	"strings"
-
-	"github.com/dunglas/httpsfv"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/keyheader"
 )
-
-const headerKey = "Idempotency-Key"
-
-// keysOf reads the keys of a request: each a string of RFC 8941, with or without
-// its quotes. Several field lines are one list (RFC 9110 section 5.3). wrong is ""
-// when they can be read.
-func keysOf(h http.Header) (keys []string, wrong string) {
-	for _, line := range h.Values(headerKey) {
-		found, wrong := keysIn(strings.Trim(line, " \t"))
-		if wrong != "" {
-			return nil, wrong
-		}
-		keys = append(keys, found...)
-	}
-	return keys, ""
-}
-
-func keysIn(line string) (keys []string, wrong string) {
-	if !strings.Contains(line, `"`) {
-		for key := range strings.SplitSeq(line, ",") {
-			keys = append(keys, strings.Trim(key, " \t"))
-		}
-		return keys, ""
-	}
-	list, err := httpsfv.UnmarshalList([]string{line})
-	if err != nil {
-		return nil, "the header is no string of RFC 8941: " + err.Error()
-	}
-	for _, member := range list {
-		item, ok := member.(httpsfv.Item)
-		text, isText := item.Value.(string)
-		if !ok || !isText {
-			return nil, "the header mixes strings of RFC 8941 with something else"
-		}
-		keys = append(keys, text)
-	}
-	return keys, ""
-}
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
@@ -63,12 +22,12 @@ func (r *Route) carriers(x *reading) (list []deed.Carrier, wrong string) {
 		}
 		list = append(list, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.OperationKey(r.scoped(x, key)), Name: name})
 	}
-	keys, problem := keysOf(x.Header)
+	keys, problem := keyheader.Keys(x.Header)
 	if problem != "" {
 		return nil, problem
 	}
 	for _, key := range keys {
-		add(key, "the header "+headerKey)
+		add(key, "the header "+keyheader.Name)
 	}
 	if x.bodyKey != "" {
 		add(x.bodyKey, r.speaks.bodyKey+" in the body")

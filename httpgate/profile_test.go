@@ -184,7 +184,7 @@ func TestKeysAreStringsOfRFC8941OrBare(t *testing.T) {
 		"a quote that stays open":         {[]string{`"` + key}, "bad_key"},
 		"something behind the quote":      {[]string{`"` + key + `"x`}, "bad_key"},
 		"an escape that is none":          {[]string{`"a\nb"`}, "bad_key"},
-		"a string among tokens":           {[]string{`"` + key + `", tok`}, "bad_key"},
+		"a string and a bare key":         {[]string{`"` + key + `", tok`}, "key_carriers_disagree"},
 		"white space within":              {[]string{`"a b"`}, "bad_key"},
 		"empty":                           {[]string{""}, "bad_key"},
 		"an empty string":                 {[]string{`""`}, "bad_key"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/keyheader"
 )
 
 // Route says which requests are one tool, and how its keys are spoken.
@@ -145,7 +146,7 @@ func (r *Route) compile(name string) error {
 	}
 	for i, header := range r.Headers {
 		r.Headers[i] = http.CanonicalHeaderKey(header)
-		if notForwarded(r.Headers[i]) || credential(r.Headers[i]) || r.Headers[i] == headerKey {
+		if notForwarded(r.Headers[i]) || credential(r.Headers[i]) || r.Headers[i] == keyheader.Name {
 			return fmt.Errorf("the header %s cannot belong to an effect: it is a credential, a key, or ends at every hop", header)
 		}
 	}

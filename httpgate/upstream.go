@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/keyheader"
 )
 
 // Upstream is a REST API behind a Gate. URL is required.
@@ -50,7 +51,7 @@ func (g *Gate) Proxy(u Upstream) (http.Handler, error) {
 		return nil, fmt.Errorf("httpgate: the upstream's URL %q is no http or https address without query and password", u.URL)
 	}
 	if u.KeyHeader == "" {
-		u.KeyHeader = headerKey
+		u.KeyHeader = keyheader.Name
 	}
 	r := &remote{Upstream: u, base: base, transport: newTransport(u.TLS), log: g.log}
 	g.mu.Lock()
@@ -159,7 +160,7 @@ func (u *remote) header(h http.Header) http.Header {
 // notForwarded: headers between client and gateway.
 func notForwarded(name string) bool {
 	switch name {
-	case headerKey, "X-Idempotency-Key", "Forwarded", "Expect", "Content-Length", "Host", "Proxy-Authorization":
+	case keyheader.Name, "X-Idempotency-Key", "Forwarded", "Expect", "Content-Length", "Host", "Proxy-Authorization":
 		return true
 	case "X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url", "X-Original-Method":
 		// Frameworks take these for the request itself, and the route was found by

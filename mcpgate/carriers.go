@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/keyheader"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
 )
 
@@ -104,8 +105,13 @@ func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.He
 			list = append(list, deed.Carrier{Provenance: p, Identity: identity(rule.Identity, text), Name: name})
 		}
 	}
-	for _, value := range h.Values("Idempotency-Key") {
-		add(deed.ProvenanceRuntime, headerKey(value), "the header Idempotency-Key")
+	header := "the header " + keyheader.Name
+	keys, wrong := keyheader.Keys(h)
+	if wrong != "" { // an empty key, which no family takes
+		keys, header = []string{""}, header+" ("+wrong+")"
+	}
+	for _, key := range keys {
+		list = append(list, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: identity(rule.Identity, key), Name: header})
 	}
 	text := func(path ...string) string {
 		value, ok := rawjson.Get(params, path...)
@@ -153,31 +159,7 @@ func callID(session, name, id string) string {
 	return "c1_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
 }
 
-func identity(family deed.Family, text string) deed.Identity {
-	switch family {
-	case deed.FamilyCreation:
-		return deed.CreationID(text)
-	case deed.FamilySecret:
-		return deed.NewRegistrationKey(text)
-	}
-	return deed.OperationKey(text)
-}
-
-// headerKey reads the header as a quoted RFC 8941 string or bare.
-func headerKey(value string) string {
-	value = strings.TrimSpace(value)
-	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
-		return value
-	}
-	var b strings.Builder
-	for i := 1; i < len(value)-1; i++ {
-		if value[i] == '\\' && i+2 < len(value) {
-			i++
-		}
-		b.WriteByte(value[i])
-	}
-	return b.String()
-}
+func identity(family deed.Family, text string) deed.Identity { return deed.IdentityOf(family, text) }
 
 // Bounds of what a call may say about itself.
 const (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/api"
+	"github.com/deed-run/deed/internal/keyheader"
 )
 
 // call answers POST /v1/tools/{upstream}/{tool}/calls.
@@ -25,7 +26,7 @@ func (s *Server) call(x *exchange) reply {
 	if why := wrongMeta(body.Meta); why != "" {
 		return malformed(why)
 	}
-	keys, wrong := keysOf(x.Header)
+	keys, wrong := keyheader.Keys(x.Header)
 	if wrong != "" {
 		return s.badKey(wrong)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/api"
+	"github.com/deed-run/deed/internal/keyheader"
 )
 
 // claim answers POST /v1/claims.
@@ -23,7 +24,7 @@ func (s *Server) claim(x *exchange) reply {
 	if why := wrongMeta(body.Meta); why != "" {
 		return malformed(why)
 	}
-	keys, wrong := keysOf(x.Header)
+	keys, wrong := keyheader.Keys(x.Header)
 	if wrong != "" {
 		return s.badKey(wrong)
 	}
@@ -37,7 +38,7 @@ func (s *Server) claim(x *exchange) reply {
 		ManualLease: true, ClaimToken: body.ClaimToken, Derive: body.Derive, ArrivedAt: x.arrived,
 	}
 	if body.Key != "" {
-		call.Carriers = append(call.Carriers, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: identity(family, body.Key), Name: "key"})
+		call.Carriers = append(call.Carriers, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.IdentityOf(family, body.Key), Name: "key"})
 	}
 	a, grant, err := s.Runtime.Claim(x.Context(), call)
 	if err != nil {
