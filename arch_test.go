@@ -26,7 +26,7 @@ var allowed = map[string]map[string]string{
 	"postgres":  {"": "a driver of the domain's Store", "postgres/*": "its own parts"},
 	"httpgate":  {"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer", "internal/canon": "strict JSON", "internal/keyheader": "reads keys as every door does", "httpgate/*": "its own parts"},
 	"storetest": {"": "the contract that drivers are tested against"},
-	"policy":    {"": "fills the domain's Rule", "internal/canon": "explains fingerprints and checks their rules at load"},
+	"policy":    {"": "fills the domain's Rule", "internal/canon": "explains fingerprints and checks their rules at load", "internal/loopback": "knows this machine as the doors do"},
 	"telemetry": {"": "an Observer of the domain"},
 	"reconcile": {"": "Reconcilers of the domain", "outcome": "classifies what look-ups are answered"},
 	"outcome":   {"": "its verdicts are words of the domain"},
@@ -37,11 +37,12 @@ var allowed = map[string]map[string]string{
 		"": "its answers are outcomes of the domain", "outcome": "classifies what providers answer", "internal/canon": "strict JSON and pointers into it",
 	},
 	"connector/mail": {
-		"": "its answers are outcomes of the domain", "outcome": "classifies what mail servers reply",
+		"": "its answers are outcomes of the domain", "outcome": "classifies what mail servers reply", "internal/loopback": "knows this machine as the doors do",
 	},
 	"mcpgate": {
 		"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer",
-		"internal/canon": "strict JSON and exact editing of arguments", "internal/keyheader": "reads keys as every door does", "mcpgate/internal/*": "its own parts",
+		"internal/canon": "strict JSON and exact editing of arguments", "internal/keyheader": "reads keys as every door does",
+		"internal/loopback": "knows this machine as every door does", "mcpgate/internal/*": "its own parts",
 	},
 	"faultkit": {
 		"faultkit/*": "its own parts; it runs the gateway's binary and never links it", "internal/loopback": "the gateway wants a port",
@@ -56,12 +57,14 @@ var allowed = map[string]map[string]string{
 	"audit": {"": "its records are events of the domain"},
 	"internal/server": {
 		"": "every mutating path passes the Runtime", "api": "speaks its wire types", "internal/canon": "strict JSON", "internal/keyheader": "reads keys as every door does",
+		"internal/loopback": "knows this machine as every door does",
 	},
 	"internal/console": {
 		"": "every decision of a person passes the Runtime", "api": "exports its wire types", "internal/canon": "compares effects by their canonical form",
+		"internal/loopback": "knows this machine as every door does",
 	},
 	"internal/daemon": {
-		"": "wires", "internal/server": "wires", "api": "wires", "sqlite": "wires", "postgres": "wires", "httpgate": "wires", "reconcile": "wires", "internal/console": "wires", "internal/notify": "wires", "connector": "wires", "connector/*": "wires", "policy": "wires", "mcpgate": "wires", "telemetry": "wires", "outcome": "hands rules over",
+		"": "wires", "internal/server": "wires", "api": "wires", "sqlite": "wires", "postgres": "wires", "httpgate": "wires", "reconcile": "wires", "internal/console": "wires", "internal/notify": "wires", "connector": "wires", "connector/*": "wires", "policy": "wires", "mcpgate": "wires", "telemetry": "wires", "outcome": "hands rules over", "internal/loopback": "listens to this machine alone",
 	},
 	"internal/cli": {
 		"": "operator verbs", "internal/daemon": "starts it", "internal/enroll": "init and uninit", "internal/canon": "hash",

@@ -4,19 +4,17 @@ package policy
 
 import (
 	"fmt"
-	"net"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // checkConfig refuses what only the whole file shows.
 func (d *decoder) checkConfig(root place, config *Config) {
 	if at, ok := d.written(root, "listen"); ok && len(config.Auth.Tokens) == 0 && config.Auth.JWT == nil && !d.refused(at.path) {
-		host, _, _ := net.SplitHostPort(config.Listen)
-		ip := net.ParseIP(host)
-		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !loopback.Is(loopback.Host(config.Listen)) {
 			d.refuse(at, config.Listen+" can be reached from other machines, and neither tokens nor an issuer of tokens are declared",
 				"write auth.tokens or auth.jwt, or listen on 127.0.0.1")
 		}

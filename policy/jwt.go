@@ -3,12 +3,12 @@
 package policy
 
 import (
-	"net"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // JWT says which JSON Web Tokens are accepted as bearer tokens (RFC 7519).
@@ -106,17 +106,12 @@ func (d *decoder) safeAddress(at place, value Value) bool {
 	switch {
 	case err != nil || u.Host == "" || u.Fragment != "" || u.User != nil || writtenUser(value.Source):
 		d.refuse(at, "is no address", "write https://, a host and a path")
-	case u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
+	case u.Scheme != "https" && !(u.Scheme == "http" && loopback.Is(u.Hostname())):
 		d.refuse(at, "is no https:// address, so that others could answer in its name", "write https://")
 	default:
 		return true
 	}
 	return false
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (d *decoder) algorithms(at place) []string {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed/connector/mail/internal/smtp"
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // The words of Server.Security.
@@ -43,15 +44,10 @@ func (s *Server) complete(startTLSPort, tlsPort int) error {
 	if s.Mechanism != "plain" && s.Mechanism != "login" {
 		return fmt.Errorf("auth %q is none of plain, login", s.Mechanism)
 	}
-	if s.Security == securityNone && s.Password != "" && !loopback(s.Host) {
+	if s.Security == securityNone && s.Password != "" && !loopback.Is(s.Host) {
 		return fmt.Errorf("a password would travel to %s in the clear; use starttls or tls", s.Host)
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 func (s Server) address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }

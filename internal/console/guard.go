@@ -3,9 +3,9 @@
 package console
 
 import (
-	"net"
 	"net/http"
-	"strings"
+
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // policy lets the browser load scripts, styles and pictures of this origin and
@@ -34,7 +34,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
 		switch {
-		case !c.named(r.Host):
+		case !loopback.Named(r, c.Hosts):
 			c.plain(w, http.StatusForbidden, "The Host header does not name this console. Nothing was done. Add the name to the console's hosts if it is one of its own.")
 			return
 		case c.Local != nil && !fromHere(r):
@@ -52,32 +52,6 @@ func (c *Console) plain(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write([]byte(text + "\n"))
 }
 
-// named reports whether a Host header names this console.
-func (c *Console) named(host string) bool {
-	name := hostOf(host)
-	if loopback(name) {
-		return true
-	}
-	for _, own := range c.Hosts {
-		if strings.EqualFold(own, name) {
-			return true
-		}
-	}
-	return false
-}
-
-func hostOf(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return strings.Trim(address, "[]")
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
-
 // fromHere reports whether a request was made on this machine. One that a proxy
 // passed on was not, wherever the proxy runs.
 func fromHere(r *http.Request) bool {
@@ -86,5 +60,5 @@ func fromHere(r *http.Request) bool {
 			return false
 		}
 	}
-	return loopback(hostOf(r.RemoteAddr))
+	return loopback.Is(loopback.Host(r.RemoteAddr))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/loopback"
 	"github.com/deed-run/deed/internal/server"
 	"github.com/deed-run/deed/policy"
 )
@@ -127,7 +128,7 @@ func onlyLocal(address string, auth policy.Auth) error {
 	if err != nil {
 		return fmt.Errorf("listen %q: %w; nothing was started; write host:port", address, err)
 	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+	if loopback.Is(host) {
 		return nil
 	}
 	return fmt.Errorf("listen %s: other machines can reach it and neither auth.tokens nor auth.jwt are configured; nothing was started; add one of them, or listen on 127.0.0.1", address)

@@ -7,14 +7,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/api"
+	"github.com/deed-run/deed/internal/loopback"
 )
 
 // exchange is one authenticated request.
@@ -177,30 +176,8 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a reply) {
 // foreign says why a name that points at this machine (DNS rebinding) is not
 // answered, or "".
 func (s *Server) foreign(r *http.Request) string {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok || !isLoopback(hostOf(local.String())) {
-		return ""
+	if loopback.Foreign(r, s.Hosts) {
+		return "the Host header does not name this server; nothing was done"
 	}
-	host := hostOf(r.Host)
-	if isLoopback(host) {
-		return ""
-	}
-	for _, name := range s.Hosts {
-		if strings.EqualFold(name, host) {
-			return ""
-		}
-	}
-	return "the Host header does not name this server; nothing was done"
-}
-
-func hostOf(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return strings.Trim(address, "[]")
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+	return ""
 }

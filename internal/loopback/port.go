@@ -1,10 +1,5 @@
 // Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
 
-// Package loopback finds ports of the loopback interface for servers that must
-// be told theirs before they start. It serves nothing itself; a server that can
-// choose its port listens on port 0 instead and says which one it got.
-//
-// Start with [Reserve].
 package loopback
 
 import (
