@@ -21,10 +21,11 @@ const module = "github.com/deed-run/deed"
 // allowed is the import law: what each package of this module may import of
 // it, with the reason. A package that is not listed may import nothing of it.
 var allowed = map[string]map[string]string{
-	"":          {"internal/canon": "fingerprints are computed in the domain"},
-	"sqlite":    {"": "a driver of the domain's Store"},
-	"postgres":  {"": "a driver of the domain's Store", "postgres/*": "its own parts"},
-	"httpgate":  {"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer", "internal/canon": "strict JSON", "internal/keyheader": "reads keys as every door does", "httpgate/*": "its own parts"},
+	"":         {"internal/canon": "fingerprints are computed in the domain"},
+	"sqlite":   {"": "a driver of the domain's Store"},
+	"postgres": {"": "a driver of the domain's Store", "postgres/*": "its own parts"},
+	"httpgate": {"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer", "internal/canon": "strict JSON", "internal/keyheader": "reads keys as every door does",
+		"internal/problems": "says no in the words of every door", "httpgate/*": "its own parts"},
 	"storetest": {"": "the contract that drivers are tested against"},
 	"policy":    {"": "fills the domain's Rule", "internal/canon": "explains fingerprints and checks their rules at load", "internal/loopback": "knows this machine as the doors do"},
 	"telemetry": {"": "an Observer of the domain"},
@@ -57,7 +58,7 @@ var allowed = map[string]map[string]string{
 	"audit": {"": "its records are events of the domain"},
 	"internal/server": {
 		"": "every mutating path passes the Runtime", "api": "speaks its wire types", "internal/canon": "strict JSON", "internal/keyheader": "reads keys as every door does",
-		"internal/loopback": "knows this machine as every door does",
+		"internal/loopback": "knows this machine as every door does", "internal/problems": "says no in the words of every door",
 	},
 	"internal/console": {
 		"": "every decision of a person passes the Runtime", "api": "exports its wire types", "internal/canon": "compares effects by their canonical form",
@@ -72,8 +73,9 @@ var allowed = map[string]map[string]string{
 		"mcpgate": "lists the tools of an upstream", "telemetry": "switches it on", "api": "ops on a running daemon",
 		"outcome": "reads stored answers as the gateway does",
 	},
-	"internal/notify": {"": "names operations"},
-	"cmd/deed":        {"internal/cli": "main"},
+	"internal/problems": {"": "has words for the domain's decisions and reasons"},
+	"internal/notify":   {"": "names operations"},
+	"cmd/deed":          {"internal/cli": "main"},
 }
 
 // packages lists the packages of the module with their non-test imports.

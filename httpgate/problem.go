@@ -11,16 +11,7 @@ import (
 	"strings"
 
 	"github.com/deed-run/deed"
-)
-
-// problemPage documents the problem types, which are its fragments.
-const problemPage = "https://github.com/deed-run/deed/blob/main/docs/problems.md"
-
-// The titles of draft-ietf-httpapi-idempotency-key-header-07 section 2.7.
-const (
-	titleMissing     = "Idempotency-Key is missing"
-	titleUsed        = "Idempotency-Key is already used"
-	titleOutstanding = "A request is outstanding for this Idempotency-Key"
+	"github.com/deed-run/deed/internal/problems"
 )
 
 // refused is an answer of this gateway's own.
@@ -33,7 +24,7 @@ type refused struct {
 
 func problem(status int, kind, title, detail string) refused {
 	return refused{status, http.Header{}, "application/problem+json", map[string]any{
-		"type": problemPage + "#" + kind, "title": title, "status": status, "detail": detail,
+		"type": problems.Page + "#" + kind, "title": title, "status": status, "detail": detail,
 	}}
 }
 
@@ -54,26 +45,22 @@ func (p refused) write(w http.ResponseWriter, r *http.Request) error {
 
 // malformed is denied(bad_arguments) of a request that means nothing.
 func malformed(detail string) refused {
-	p := problem(http.StatusBadRequest, "malformed-request", "The request cannot be understood", detail)
+	p := problem(http.StatusBadRequest, problems.Malformed, "The request cannot be understood", detail)
 	p.doc["decision"], p.doc["reason"] = deed.Denied, deed.ReasonBadArguments
 	return p
 }
 
 func tooLong(err error) refused {
-	p := problem(http.StatusRequestEntityTooLarge, "body-too-large", "The body is too long", err.Error()+"; nothing was claimed and nothing was sent")
+	p := problem(http.StatusRequestEntityTooLarge, problems.TooLarge, "The body is too long", err.Error()+"; nothing was claimed and nothing was sent")
 	p.doc["decision"], p.doc["reason"] = deed.Denied, deed.ReasonBadArguments
 	return p
 }
 
 // unauthenticated asks for a bearer token (RFC 6750 section 3).
 func unauthenticated(r *http.Request) refused {
-	p := problem(http.StatusUnauthorized, "unauthenticated", "Nobody known asks", "nothing was sent; send a valid bearer token")
+	p := problem(http.StatusUnauthorized, problems.Unauthenticated, problems.UnknownTitle, "nothing was sent; "+problems.SendToken)
 	p.doc["decision"], p.doc["reason"] = deed.Denied, deed.ReasonUnauthenticated
-	challenge := `Bearer realm="deed"`
-	if r.Header.Get("Authorization") != "" {
-		challenge += `, error="invalid_token"`
-	}
-	p.header.Set("WWW-Authenticate", challenge)
+	p.header.Set("WWW-Authenticate", problems.Challenge(r))
 	return p
 }
 
@@ -84,7 +71,7 @@ func gone(err error) refused {
 	if errors.Is(err, deed.ErrClosed) {
 		why = "this gateway is closing"
 	}
-	p := problem(http.StatusServiceUnavailable, "no-answer", "There is no answer", why+"; nothing was sent by this request; ask again, under the same key")
+	p := problem(http.StatusServiceUnavailable, problems.NoAnswer, "There is no answer", why+"; nothing was sent by this request; ask again, under the same key")
 	p.header.Set("Retry-After", "1")
 	return p
 }
@@ -96,11 +83,11 @@ func (s *side) refusal(route *Route, a deed.Answer) refused {
 	if spoken.status != 0 {
 		status = spoken.status
 	}
-	kind, title, detail := wordsOf(status, a)
+	says := problems.Of(status, a, route.speaks.keyShape())
 	if text := told(a); text != "" {
-		detail += " (" + text + ")"
+		says.Detail += " (" + text + ")"
 	}
-	p := problem(status, kind, title, detail)
+	p := problem(status, says.Kind, says.Title, says.Detail)
 	note(p.header, a)
 	if status == http.StatusAccepted && a.Operation != nil {
 		p.header.Set("Location", s.location+string(a.Operation.ID))
@@ -224,60 +211,4 @@ func statusOf(a deed.Answer) int {
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusConflict
-}
-
-// wordsOf says what is established and what to do next.
-func wordsOf(status int, a deed.Answer) (kind, title, detail string) {
-	kind = strings.ReplaceAll(string(a.Decision), "_", "-")
-	switch a.Decision {
-	case deed.Conflict:
-		return kind, titleUsed, "nothing was sent; this key names another effect: send what it named, or name the new action anew"
-	case deed.InProgress:
-		return kind, titleOutstanding, "nothing was sent twice; ask again later, under the same key"
-	case deed.AwaitingApproval:
-		return kind, "A person must approve it", "nothing was sent yet; keep the key and ask again later"
-	case deed.Uncertain:
-		return "outcome-uncertain", "The outcome is not known", "it may have happened; nothing was sent by this request; do not repeat it under another key: look the effect up and resolve the operation"
-	case deed.Failed:
-		switch status {
-		case http.StatusBadGateway:
-			return "not-sent", "It could not be sent", "it was not applied: nothing of it left, and nothing was sent by this request; ask again later, under the same key"
-		case http.StatusServiceUnavailable:
-			return kind, "It failed, and may be repeated later", "it was not applied; nothing was sent by this request; ask again later, under the same key"
-		}
-		return kind, "It failed", "it was not applied; nothing was sent by this request"
-	case deed.Expired:
-		return kind, "It is too late", "it never ran, and may not run under this key any more"
-	case deed.Denied:
-		return deniedWords(kind, a.Reason)
-	}
-	switch {
-	case a.Operation == nil:
-		return "not-sent", "The upstream did not answer", "nothing is recorded of this request"
-	case status == http.StatusBadGateway:
-		return "not-sent", "It could not be sent", "it was not applied: nothing of it left; ask again later, under the same key"
-	case status == http.StatusUnprocessableEntity:
-		return "failed", "It was refused", "it was sent, and definitely refused"
-	}
-	return "outcome-uncertain", "The outcome is not known", "it was sent and may have happened; do not repeat it under another key: look the effect up and resolve the operation"
-}
-
-func deniedWords(kind string, reason deed.Reason) (string, string, string) {
-	switch reason {
-	case deed.ReasonMissingOperationKey:
-		return kind, titleMissing, "nothing was sent; name the action, and keep the name for its repeats"
-	case deed.ReasonBadKey:
-		return kind, "Idempotency-Key has the wrong shape", "nothing was sent"
-	case deed.ReasonKeyCarriersDisagree:
-		return kind, "The request carries two different keys", "nothing was sent; it must carry one"
-	case deed.ReasonBadArguments:
-		return kind, "The request was refused", "nothing was sent, and the key stays free"
-	case deed.ReasonStoreUnavailable:
-		return "ledger-unavailable", "The ledger cannot be reached", "nothing was sent by this request; ask again later, under the same key"
-	case deed.ReasonPolicyOutdated:
-		return kind, "This gateway has older rules than another one", "nothing was sent by this request; whoever runs this gateway must restart it with the newer configuration file; ask again later, under the same key"
-	case deed.ReasonLoop, deed.ReasonRate:
-		return kind, "Too many requests", "nothing was sent; come back later"
-	}
-	return kind, "It was denied", "nothing was sent by this request: " + strings.ReplaceAll(string(reason), "_", " ")
 }

@@ -95,6 +95,17 @@ var profiles = map[string]*profile{
 	},
 }
 
+// keyShape says which keys the dialect takes; "" is the usual shape.
+func (p *profile) keyShape() string {
+	switch {
+	case p.uuidKeys:
+		return "the form of a UUID"
+	case p.strictKeys:
+		return ""
+	}
+	return "1 to 255 visible ASCII characters"
+}
+
 // scope says who shares the keys of the dialect.
 func (p *profile) scope() deed.KeyScope {
 	if p.byActor {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/problems"
 )
 
 // side is what stands behind a Gate: an upstream or a handler.
@@ -29,7 +30,7 @@ type side struct {
 func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.origins != nil {
 		if err := s.origins.Check(r); err != nil {
-			problem(http.StatusForbidden, "cross-origin", "A page of another origin may not ask this", "nothing was sent: "+err.Error()).write(w, r)
+			problem(http.StatusForbidden, problems.CrossOrigin, "A page of another origin may not ask this", "nothing was sent: "+err.Error()).write(w, r)
 			return
 		}
 	}

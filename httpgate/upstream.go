@@ -16,6 +16,7 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/keyheader"
+	"github.com/deed-run/deed/internal/problems"
 )
 
 // Upstream is a REST API behind a Gate. URL is required.
@@ -100,7 +101,8 @@ func (u *remote) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if own, ok := r.Context().Value(askedURL{}).(*url.URL); ok {
 		asked.URL = own
 	}
-	_ = problem(http.StatusBadGateway, "not-sent", "The upstream did not answer", "nothing is recorded of this request").write(w, &asked)
+	says := problems.Unanswered()
+	_ = problem(http.StatusBadGateway, says.Kind, says.Title, says.Detail).write(w, &asked)
 }
 
 // askedURL is the context's entry for the address that the caller asked: what is

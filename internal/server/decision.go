@@ -7,11 +7,11 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/api"
+	"github.com/deed-run/deed/internal/problems"
 )
 
 // codeOf is the status code of an answer: docs/tables.md section 6.
@@ -117,11 +117,11 @@ func seconds(d time.Duration) float64 { return math.Ceil(d.Seconds()) }
 
 // problemOf is the problem that says no.
 func problemOf(code int, a deed.Answer, v api.Verdict) *api.Problem {
-	kind, title, detail := wordsOf(code, a)
+	words := problems.Of(code, a, "")
 	if text := deed.Told(a.Text); text != "" {
-		detail += " (" + text + ")"
+		words.Detail += " (" + text + ")"
 	}
-	p := &api.Problem{Type: api.ProblemPage + "#" + kind, Title: title, Status: code, Detail: detail, Verdict: v}
+	p := &api.Problem{Type: api.ProblemPage + "#" + words.Kind, Title: words.Title, Status: code, Detail: words.Detail, Verdict: v}
 	if op := v.Operation; op != nil {
 		p.OperationID, p.OperationStatus = op.OperationID, op.Status
 	}
@@ -134,69 +134,4 @@ func problemOf(code int, a deed.Answer, v api.Verdict) *api.Problem {
 		p.Operation, p.Result, p.ResultBytes = nil, nil, nil
 	}
 	return p
-}
-
-// The titles of draft-ietf-httpapi-idempotency-key-header-07 section 2.7.
-const (
-	titleMissing     = "Idempotency-Key is missing"
-	titleUsed        = "Idempotency-Key is already used"
-	titleOutstanding = "A request is outstanding for this Idempotency-Key"
-)
-
-// wordsOf says what is established and what to do next.
-func wordsOf(code int, a deed.Answer) (kind, title, detail string) {
-	kind = strings.ReplaceAll(string(a.Decision), "_", "-")
-	switch a.Decision {
-	case deed.Conflict:
-		if a.Reason == deed.ReasonInputDiffers {
-			return kind, "The question was answered otherwise", "nothing was sent; the first answer to a question of the tool counts"
-		}
-		return kind, titleUsed, "nothing was sent; this key names another effect: send what it named, or name the new action anew"
-	case deed.InProgress:
-		if a.Reason == deed.ReasonAwaitingInput {
-			return kind, "The tool asked a question", "nothing was sent by this request; the operation waits for the answer to the question in result"
-		}
-		return kind, titleOutstanding, "nothing was sent by this request; ask again later, under the same key"
-	case deed.Uncertain:
-		return api.TypeUncertain, "The outcome is not known", "it may have happened; nothing was sent by this request; do not repeat it under another key: look the effect up and resolve the operation"
-	case deed.Failed:
-		return kind, "It failed", "it was not applied; nothing was sent by this request"
-	case deed.Expired:
-		return kind, "It is too late", "it never ran, and may not run under this key any more"
-	case deed.Denied:
-		return deniedWords(kind, a.Reason)
-	}
-	switch {
-	case a.Operation == nil && code == http.StatusBadGateway:
-		return api.TypeNotSent, "The tool did not answer", "nothing is recorded of a tool that only reads; it can be called again"
-	case code == http.StatusBadGateway:
-		return api.TypeNotSent, "It could not be sent", "it was not applied: nothing of it left; ask again later, under the same key"
-	case code == http.StatusUnprocessableEntity:
-		return "failed", "It was refused", "it was sent, and definitely refused"
-	case a.Effective == deed.StatusAwaitingInput:
-		return "in-progress", "The tool asked a question", "the operation waits for the answer to the question in result"
-	case a.Effective == deed.StatusExecuting:
-		return "in-progress", "It goes on", "it was sent and has not ended yet; ask again later, under the same key"
-	}
-	return api.TypeUncertain, "The outcome is not known", "it was sent and may have happened; do not repeat it under another key: look the effect up and resolve the operation"
-}
-
-func deniedWords(kind string, reason deed.Reason) (string, string, string) {
-	switch reason {
-	case deed.ReasonMissingOperationKey:
-		return kind, titleMissing, "nothing was sent; name the action, and keep the name for its repeats"
-	case deed.ReasonBadKey:
-		return kind, "Idempotency-Key has the wrong shape", "nothing was sent; a key has 16 to 255 characters of A-Z a-z 0-9 _ . : -"
-	case deed.ReasonKeyCarriersDisagree:
-		return kind, "The request carries two different keys", "nothing was sent; it must carry one"
-	case deed.ReasonBadArguments:
-		return kind, "The arguments were refused", "nothing was sent, and the key stays free"
-	case deed.ReasonStoreUnavailable:
-		return api.TypeUnavailable, "The ledger cannot be reached", "nothing was sent by this request; ask again later, under the same key"
-	case deed.ReasonPolicyOutdated:
-		return kind, "This gateway has older rules than another one", "nothing was sent by this request; whoever runs this gateway must restart it with the newer configuration file; ask again later, under the same key"
-	case deed.ReasonLoop, deed.ReasonRate:
-		return kind, "Too many calls", "nothing was sent; come back later"
-	}
-	return kind, "It was denied", "nothing was sent by this request: " + strings.ReplaceAll(string(reason), "_", " ")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/api"
 	"github.com/deed-run/deed/internal/loopback"
+	"github.com/deed-run/deed/internal/problems"
 )
 
 // exchange is one authenticated request.
@@ -69,13 +70,9 @@ func (s *Server) serve(route route) http.HandlerFunc {
 
 // unauthenticated asks for a bearer token (RFC 6750 section 3).
 func unauthenticated(r *http.Request) reply {
-	no := problem(http.StatusUnauthorized, api.TypeUnauthenticated, "Nobody known asks", "nothing was done; send a valid bearer token")
+	no := problem(http.StatusUnauthorized, api.TypeUnauthenticated, problems.UnknownTitle, "nothing was done; "+problems.SendToken)
 	no.body.(*api.Problem).Decision, no.body.(*api.Problem).Reason = deed.Denied, deed.ReasonUnauthenticated
-	challenge := `Bearer realm="deed"`
-	if r.Header.Get("Authorization") != "" {
-		challenge += `, error="invalid_token"`
-	}
-	no.header.Set("WWW-Authenticate", challenge)
+	no.header.Set("WWW-Authenticate", problems.Challenge(r))
 	return no
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
 	"github.com/deed-run/deed/internal/canon"
 )
 
@@ -139,7 +140,7 @@ func New(o Options) (*Server, error) {
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if why := s.foreign(r); why != "" {
-		s.write(w, r, problem(http.StatusForbidden, "cross-origin", "The request does not name this server", why))
+		s.write(w, r, problem(http.StatusForbidden, api.TypeCrossOrigin, "The request does not name this server", why))
 		return
 	}
 	// A multiplexer would redirect to the clean path, and a redirect of a POST
@@ -152,6 +153,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) crossOrigin(w http.ResponseWriter, r *http.Request) {
-	s.write(w, r, problem(http.StatusForbidden, "cross-origin", "A page of another origin may not ask this",
+	s.write(w, r, problem(http.StatusForbidden, api.TypeCrossOrigin, "A page of another origin may not ask this",
 		"nothing was done; this API serves programs, and browser pages of its own origin only"))
 }
