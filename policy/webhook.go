@@ -142,24 +142,21 @@ func (d *decoder) confirmations(at place, config *Config) {
 	}
 }
 
-// ErrNoProof: the message is about something else, such as "queued".
-var ErrNoProof = errors.New("no proof of a commit")
-
 // Read finds in a genuine message the marker of the operation and what was
-// made. A message that the condition leaves out is [ErrNoProof].
-func (c Confirmation) Read(message []byte) (deed.Proof, error) {
-	var proof deed.Proof
+// made. proves is false for a message that is about something else, such as one
+// that the condition leaves out ("queued").
+func (c Confirmation) Read(message []byte) (proof deed.Proof, proves bool, err error) {
 	if c.when != nil {
 		parsed, err := celArguments(message)
 		if err != nil {
-			return proof, fmt.Errorf("the message is no JSON: %w", err)
+			return proof, false, fmt.Errorf("the message is no JSON: %w", err)
 		}
 		value, err := c.when.eval(map[string]any{varMessage: parsed})
 		if err != nil {
-			return proof, fmt.Errorf("when: %w", err)
+			return proof, false, fmt.Errorf("when: %w", err)
 		}
 		if value.Value() != true {
-			return proof, ErrNoProof
+			return proof, false, nil
 		}
 	}
 	read := func(pointer string) (string, error) {
@@ -178,12 +175,9 @@ func (c Confirmation) Read(message []byte) (deed.Proof, error) {
 	proof.RemoteID, errs[1] = read(c.id)
 	proof.RemoteURL, errs[2] = read(c.url)
 	if err := errors.Join(errs[:]...); err != nil {
-		return proof, err
+		return proof, false, err
 	}
-	if proof.Marker == "" {
-		return proof, ErrNoProof
-	}
-	return proof, nil
+	return proof, proof.Marker != "", nil
 }
 
 // source is what the confirmation consists of, without its secrets.

@@ -3,11 +3,9 @@
 package daemon
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/deed-run/deed"
-	"github.com/deed-run/deed/policy"
 	"github.com/deed-run/deed/reconcile"
 )
 
@@ -25,8 +23,8 @@ func confirmations(c *Core) map[string]http.Handler {
 		inboxes[name] = reconcile.Inbox{
 			Prover: c.Runtime, Tenant: from.Tenant, Verify: signature.Verify,
 			Read: func(_ *http.Request, message []byte) (deed.Proof, error) {
-				proof, err := from.Read(message)
-				if errors.Is(err, policy.ErrNoProof) {
+				proof, proves, err := from.Read(message)
+				if err == nil && !proves {
 					err = reconcile.ErrNoProof
 				}
 				return proof, err
