@@ -85,6 +85,10 @@ func (d *decoder) described(at place, into *Connector) {
 			d.refuse(at, "cannot be read: "+reasonOf(err), "write the path of a description, from the folder of this file")
 		case len(data) > maxFileBytes:
 			d.refuse(at, "holds more than a description should", "write less than 1 MiB")
+		default:
+			if wrong, line, column := unreadable(data); wrong != "" {
+				d.found = append(d.found, Problem{File: into.File, Line: line, Column: column, Wrong: wrong, Remedy: "write YAML in UTF-8"})
+			}
 		}
 		into.Source = data
 		return

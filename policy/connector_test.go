@@ -71,6 +71,31 @@ func TestAConnectorInAFileOfItsOwn(t *testing.T) {
 	}
 }
 
+// The time of the YAML reader grows with the square of open brackets: a hundred
+// thousand of them, in a file of 100 kB, keep it busy for minutes.
+func TestADescriptionThatWouldKeepTheReaderBusyIsNotRead(t *testing.T) {
+	folder := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"lists":               {"tools: " + strings.Repeat("[", 100_000), ":1:1008: more than 1000 open brackets; write YAML in UTF-8"},
+		"blocks":              {"base_url: x\ntools: " + strings.Repeat("{a: ", 100_000), "more than 1000 open brackets"},
+		"lists of a line":     {"tools: " + strings.Repeat("- ", 100_000), "more than 100 lists that begin in one line"},
+		"a control character": {"base_url: \x00", ":1:11: control character 0x0"},
+		"no UTF-8":            {"base_url: \xff", ":1:11: a byte that is not UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, kind := range []string{"http", "mail"} {
+				if err := os.WriteFile(filepath.Join(folder, "described.yaml"), []byte(c.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				_, err := policy.Parse(filepath.Join(folder, "deed.yaml"), []byte("connectors: {billing: {"+kind+": described.yaml}}"), nil)
+				if err == nil || !strings.Contains(err.Error(), filepath.Join(folder, "described.yaml")+":") || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%s: %v", kind, err)
+				}
+			}
+		})
+	}
+}
+
 func TestWhoIsToldAndWhoTells(t *testing.T) {
 	config := parse(t, `
 tenant: acme
