@@ -130,12 +130,3 @@ func TestBatches(t *testing.T) {
 		})
 	}
 }
-
-func TestChildExit(t *testing.T) {
-	if out := outcome.ChildExit(0, "exit status 1"); out.Kind != deed.OutcomeUnsent {
-		t.Errorf("nothing was written: %s", out.Kind)
-	}
-	if out := outcome.ChildExit(1, "signal: killed"); out.Kind != deed.OutcomeUnknown {
-		t.Errorf("one byte was written: %s", out.Kind)
-	}
-}

@@ -18,12 +18,8 @@ type BareOptions struct {
 	Upstreams []Upstream
 }
 
-// Bare returns the rules of deed mcp without a configuration file: the
-// defaults, with reads found by name and refused content held with a warning
-// only.
-func Bare(options BareOptions) deed.Policy { return BareConfig(options).Policy() }
-
-// BareConfig is [Bare] as a configuration.
+// BareConfig returns the configuration of deed mcp without a file: the defaults,
+// with reads found by name and refused content held with a warning only.
 func BareConfig(options BareOptions) *Config {
 	config := defaultConfig()
 	config.Defaults.UnknownTool = UnknownInfer

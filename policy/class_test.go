@@ -74,7 +74,7 @@ func TestTheClassOfATool(t *testing.T) {
 }
 
 func TestNamesThatReadAndNamesThatDoNot(t *testing.T) {
-	p := policy.Bare(policy.BareOptions{})
+	p := policy.BareConfig(policy.BareOptions{}).Policy()
 	for _, test := range []struct {
 		tools string
 		want  deed.EffectClass
@@ -104,11 +104,11 @@ func TestNamesThatReadAndNamesThatDoNot(t *testing.T) {
 }
 
 func TestBareRulesInferAndWarn(t *testing.T) {
-	rule := policy.Bare(policy.BareOptions{}).Rule("x/create", deed.ToolFacts{})
+	rule := policy.BareConfig(policy.BareOptions{}).Policy().Rule("x/create", deed.ToolFacts{})
 	if rule.AfterConflict != deed.AfterConflictWarn || rule.Key.Need != deed.NeedRequired || rule.Mode != deed.ModeEnforce || rule.Revision == "" {
 		t.Errorf("bare rule: %+v", rule)
 	}
-	other := policy.Bare(policy.BareOptions{Key: deed.NeedOptional, Mode: deed.ModeObserve}).Rule("x/create", deed.ToolFacts{})
+	other := policy.BareConfig(policy.BareOptions{Key: deed.NeedOptional, Mode: deed.ModeObserve}).Policy().Rule("x/create", deed.ToolFacts{})
 	if other.Key.Need != deed.NeedOptional || other.Mode != deed.ModeObserve || other.Revision == rule.Revision {
 		t.Errorf("bare rule with options: %+v", other)
 	}

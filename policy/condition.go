@@ -26,12 +26,12 @@ type Condition struct {
 	program cel.Program
 }
 
-// CompileCondition compiles a CEL expression that yields a boolean, over the
+// compileCondition compiles a CEL expression that yields a boolean, over the
 // variables args, tool, tenant and actor.
 //
 // JSON numbers without a fraction are int when they fit 64 bits, however they
 // are spelled; all others are double.
-func CompileCondition(source string) (*Condition, error) {
+func compileCondition(source string) (*Condition, error) {
 	environment, err := cel.NewEnv(
 		cel.Variable("args", cel.DynType),
 		cel.Variable("tool", cel.StringType),

@@ -56,7 +56,7 @@ func (d *decoder) condition(at place, into **Condition) {
 	if !ok {
 		return
 	}
-	condition, err := CompileCondition(text)
+	condition, err := compileCondition(text)
 	if err != nil {
 		d.refuse(at, "CEL: "+err.Error(), "write an expression over args, tool, tenant and actor")
 		return

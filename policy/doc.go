@@ -4,7 +4,7 @@
 // for: a [deed.Policy], per-tool settings for the gateways, and explanations
 // for people.
 //
-// Start with [Load], or with [Bare] when there is no file. Reading is strict: a
+// Start with [Load], or with [BareConfig] when there is no file. Reading is strict: a
 // key that is not known, or known but without effect in this version, is
 // refused with its line and with what to write, because a rule that is accepted
 // and ignored guards nothing.

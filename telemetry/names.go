@@ -68,9 +68,9 @@ const (
 // scopeName names the instrumentation in everything that is exported.
 const scopeName = "github.com/deed-run/deed/telemetry"
 
-// Labels are the only attributes that a metric of this package may carry.
+// metricLabels are the only attributes that a metric of this package may carry.
 // Each has few values: of a closed list, of the policy's tools, or `_other`.
-func Labels() []attribute.Key {
+func metricLabels() []attribute.Key {
 	return []attribute.Key{
 		keyAgentTool, keyApprovalDecision, keyDecision, keyErrorType, keyMethod,
 		keyOperationName, keySideEffect, keyStatus, keyStoreOperation, keyToolName, keyTransport,

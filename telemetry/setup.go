@@ -91,7 +91,7 @@ func exporting(ctx context.Context, opts Options, want wanted, end *ending) (*Ob
 func onlyLabels(instrument sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	return sdkmetric.Stream{
 		Name: instrument.Name, Description: instrument.Description, Unit: instrument.Unit,
-		AttributeFilter: attribute.NewAllowKeysFilter(Labels()...),
+		AttributeFilter: attribute.NewAllowKeysFilter(metricLabels()...),
 	}, true
 }
 

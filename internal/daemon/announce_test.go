@@ -13,7 +13,7 @@ import (
 
 func TestGuessedReadsAreToldOnce(t *testing.T) {
 	var told []string
-	p := &announcing{Policy: policy.Bare(policy.BareOptions{}), log: func(text string) { told = append(told, text) }}
+	p := &announcing{Policy: policy.BareConfig(policy.BareOptions{}).Policy(), log: func(text string) { told = append(told, text) }}
 	yes := true
 	for range 3 {
 		p.Rule("shop/get_order", deed.ToolFacts{})

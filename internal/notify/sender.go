@@ -20,14 +20,12 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// Format is how a hook is spoken to.
+// Format is how a hook is spoken to: in deed's own JSON, but where it is
+// FormatSlack.
 type Format string
 
-const (
-	FormatDeed Format = "deed"
-	// FormatSlack is an incoming webhook of Slack and of what imitates it.
-	FormatSlack Format = "slack"
-)
+// FormatSlack is an incoming webhook of Slack and of what imitates it.
+const FormatSlack Format = "slack"
 
 // Hook is one receiver.
 type Hook struct {
