@@ -85,7 +85,7 @@ func firstText(texts ...string) string {
 func (c *claim) denial(ctx context.Context, reason Reason, text string) Answer {
 	answer := Answer{Decision: Denied, Reason: reason, Text: text, Rule: c.rule}
 	if err := c.rt.decided(ctx, c.call, answer, ""); err != nil {
-		return c.rt.storeFailed(c, err)
+		return c.storeFailed(err)
 	}
 	return answer
 }
@@ -116,7 +116,7 @@ func (rt *Runtime) decided(ctx context.Context, call Call, answer Answer, subjec
 }
 
 // storeFailed answers when the ledger cannot be reached: nothing was sent.
-func (rt *Runtime) storeFailed(c *claim, err error) Answer {
+func (c *claim) storeFailed(err error) Answer {
 	answer := Answer{Decision: Denied, Reason: ReasonStoreUnavailable, Text: err.Error(), Rule: c.rule}
 	if errors.Is(err, ErrLedgerVersion) {
 		answer.Text = "this process is older than the ledger: " + err.Error()

@@ -50,7 +50,7 @@ func (c *claim) follow(ctx context.Context, op *Operation) (Answer, bool) {
 	if c.resumed != nil {
 		answer, err := c.answer(ctx, answered(Denied, ReasonCancelled, op), View{Operation: op})
 		if err != nil {
-			answer = c.rt.storeFailed(c, err)
+			answer = c.storeFailed(err)
 		}
 		return answer, true
 	}
@@ -65,21 +65,21 @@ func (c *claim) follow(ctx context.Context, op *Operation) (Answer, bool) {
 		seen[op.ID] = true
 		var err error
 		if view, err = c.rt.store.Load(ctx, Scope{Tenant: op.Tenant, ID: op.SupersededBy}); err != nil {
-			return c.rt.storeFailed(c, err), true
+			return c.storeFailed(err), true
 		}
 		if view.Operation == nil {
 			return c.denial(ctx, ReasonCancelled, op.Message), true
 		}
 		if op = view.Operation; asked[op.FingerprintRules] == "" {
 			if err := c.learnRules(ctx, view); err != nil {
-				return c.rt.storeFailed(c, err), true
+				return c.storeFailed(err), true
 			}
 		}
 	}
 	if !equal {
 		answer, err := c.answer(ctx, answered(Conflict, ReasonKeyReused, op), view)
 		if err != nil {
-			return c.rt.storeFailed(c, err), true
+			return c.storeFailed(err), true
 		}
 		return answer, true
 	}

@@ -51,7 +51,7 @@ const approvalRunner Actor = "approval"
 func (c *claim) resume(ctx context.Context) (Answer, bool) {
 	view, err := c.rt.store.Load(ctx, Scope{Tenant: c.call.Principal.Tenant, ID: c.call.Resume})
 	if err != nil {
-		return c.rt.storeFailed(c, err), true
+		return c.storeFailed(err), true
 	}
 	op := view.Operation
 	who := c.call.Principal

@@ -1,0 +1,179 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// attempt looks the call up and, if the answer needs a write, transacts.
+func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
+	scope := c.scope()
+	c.begun = startWatch(c.rt.clock)
+	r, view, answered, err := c.known(ctx, scope)
+	if err != nil || answered {
+		return r, view, err
+	}
+	found := view.Operation
+	if c.call.Principal.May(RightCall) {
+		if err := c.rt.activate(ctx, c.rule, c.ruled); err != nil {
+			return ruling{}, View{}, err
+		}
+	}
+	c.check()
+	if c.call.Revision != nil {
+		c.readRevision()
+		// The store's time begins now.
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+		defer cancel()
+	}
+	if c.call.Consent != nil {
+		scope.Consent = c.call.Consent.ID
+		if err := c.findConsumer(ctx); err != nil {
+			return ruling{}, View{}, err
+		}
+	}
+	scope.Budgets = c.budgetQuery(found)
+	scope.Tool = c.rule.Tool
+	scope.FingerprintRules = c.ruled.rules
+	if c.matter != "" {
+		scope.Matters = []Matter{c.matter}
+	}
+	for {
+		scope.Fingerprints = c.allFingerprints()
+		r, view, err := c.transact(ctx, scope)
+		if !errors.Is(err, errLookAgain) {
+			return r, view, err
+		}
+		if err := c.learnRules(ctx, view); err != nil {
+			return ruling{}, View{}, err
+		}
+		c.judgeSnapshot(view.Operation)
+		scope.Budgets = c.budgetQuery(view.Operation)
+	}
+}
+
+// known looks the call up without locks. It reports whether that answers it:
+// an operation is there, and the answer needs no write.
+func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, error) {
+	if c.named.provenance == ProvenanceNone && c.resumed == nil {
+		return ruling{}, View{}, false, nil
+	}
+	view, err := c.rt.store.Load(ctx, scope)
+	op := view.Operation
+	if err != nil || op == nil {
+		return ruling{}, View{}, false, err
+	}
+	if err := c.learnRules(ctx, view); err != nil {
+		return ruling{}, View{}, false, err
+	}
+	r := decide(c.inquiry(view))
+	lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt())
+	writes := r.act == actBegin || r.act == actPropose || r.act == actAgain || r.act == actConsent
+	return r, view, !lapsed && !c.foundByLowerKey(view) && !writes, nil
+}
+
+// meanwhile answers a call whose write found no place in the ledger from what
+// another call has begun meanwhile under its key: in a crowd of equal calls one
+// writes, and the others need not.
+func (c *claim) meanwhile(ctx context.Context) (ruling, View, bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), meanwhilePatience)
+	defer cancel()
+	r, view, answered, err := c.known(ctx, c.scope())
+	return r, view, answered && err == nil
+}
+
+// meanwhilePatience bounds one more look at a ledger that took no write.
+const meanwhilePatience = 2 * time.Second
+
+// scope names the operation; twins are added for begins.
+func (c *claim) scope() Scope {
+	if c.resumed != nil {
+		return Scope{Tenant: c.resumed.Tenant, ID: c.resumed.ID, Later: c.rule.Effect == EffectIdempotent}
+	}
+	return Scope{
+		Tenant: c.call.Principal.Tenant, Keys: c.named.keys,
+		Lineage: c.named.provenance == ProvenanceDerived,
+		Later:   c.rule.Effect == EffectIdempotent,
+	}
+}
+
+// transact decides inside the store's transaction and writes what the
+// decision asks for: the last word, under the locks of key, fingerprint and
+// matter.
+func (c *claim) transact(ctx context.Context, scope Scope) (ruling, View, error) {
+	if c.within != nil {
+		return c.transactWithin(ctx, scope)
+	}
+	return c.transactOn(ctx, c.rt.store, scope, nil)
+}
+
+// transactor is the part of a Store that writes.
+type transactor interface {
+	Transact(ctx context.Context, scope Scope, change func(View) (Change, error)) (View, error)
+}
+
+// errLookAgain restarts a transaction that met what the call was not prepared
+// for: records made under other rules, another share of a budget, a snapshot
+// that the conditions have not judged.
+var errLookAgain = errors.New("the call has to be prepared for what was found")
+
+// transactOn writes only a ruling that permit, when it is given, lets pass.
+func (c *claim) transactOn(ctx context.Context, on transactor, scope Scope, permit func(ruling) error) (ruling, View, error) {
+	var r ruling
+	var written Change
+	var unknown View
+	nonce := newNonce(c.rt.random)
+	view, err := on.Transact(ctx, scope, func(view View) (Change, error) {
+		for _, hash := range rulesOf(view) {
+			if _, known := c.fingerprints[hash]; !known && !c.gone[hash] {
+				unknown = view
+				return Change{}, errLookAgain
+			}
+		}
+		if c.otherShare(view, scope) || c.otherSnapshot(view.Operation) {
+			unknown = view
+			return Change{}, errLookAgain
+		}
+		var err error
+		c.begun = startWatch(c.rt.clock)
+		r, written, err = c.admit(view, nonce)
+		if err == nil && permit != nil {
+			err = permit(r)
+		}
+		return written, err
+	})
+	if errors.Is(err, errLookAgain) {
+		return ruling{}, unknown, err
+	}
+	if errors.Is(err, ErrCommitUnknown) {
+		view, err = c.reread(ctx, scope, nonce)
+	}
+	if err != nil {
+		return ruling{}, View{}, err
+	}
+	if on == c.within {
+		c.within.events = written.Events
+		return r, view, nil
+	}
+	c.rt.recorded(ctx, written.Events)
+	return r, view, nil
+}
+
+// reread finds out what became of a commit whose acknowledgement was lost, by
+// the nonce of the attempt: never assumed, neither way.
+func (c *claim) reread(ctx context.Context, scope Scope, nonce string) (View, error) {
+	view, err := c.rt.store.Load(ctx, scope)
+	if err != nil {
+		return View{}, err
+	}
+	if op := view.Operation; op != nil && op.Current() != nil && op.Current().Nonce == nonce {
+		return view, nil
+	}
+	return View{}, fmt.Errorf("%w: the commit was not acknowledged and is not there", ErrUnavailable)
+}

@@ -1,0 +1,162 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed
+
+import (
+	"fmt"
+	"time"
+)
+
+// move applies the begin or the proposal to its operation.
+func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, error) {
+	op := r.op
+	if op == nil {
+		var err error
+		if op, err = c.draft(q, r.supersedes); err != nil {
+			return nil, Event{}, err
+		}
+	}
+	k := cause{
+		at: q.now, actor: c.call.Principal.Actor, lease: c.rule.Lease, input: c.rule.InputExpires,
+		retain: c.rule.Retention, arrived: q.arrived, dispatchBy: c.dispatchBy(q.now),
+	}
+	if r.policyRefused() {
+		k.event, k.reason, k.message, k.by = EventPolicyRefused, ReasonPolicyChanged, r.text, "policy"
+		return apply(op, k)
+	}
+	if r.act == actPropose {
+		k.event = EventProposed
+		if s := op.State(); s == StateAwaitingApproval || s == StateAuthorized || s == StateFailedRetryable {
+			k.event = EventProposalVoided
+		}
+		k.approval = c.rule.proposes(op, q.now)
+		k.approval.Revision = c.revision
+		k.rulesHash, k.definition = c.rule.Hash, c.call.Facts.Definition
+		k.approval.Digest = proposalDigest(op, k, c.call.Facts)
+		return apply(op, k)
+	}
+	if r.op != nil && len(op.Arguments) > 0 && payloadDigest(op.Tool, op.Arguments) != op.PayloadDigest {
+		return nil, Event{}, fmt.Errorf("%s: %w: its recorded arguments are not those that were frozen as %s; nothing was sent; restore the ledger", op.ID, ErrDamaged, op.PayloadDigest)
+	}
+	k.event = EventBegun
+	attempt := Attempt{
+		Number: op.AttemptNumber() + 1, Nonce: nonce, Worker: c.rt.worker,
+		UpstreamIdentity: c.call.Facts.UpstreamIdentity, LookedUpAt: c.rule.LookedUpAt,
+		BegunAt: q.now, SendBy: c.sendBy(op, q.now),
+	}
+	if c.call.ManualLease {
+		attempt.Claimant, attempt.Claim = claimDigests(c.call.Principal.Actor, c.call.ClaimToken)
+	}
+	attempt.ProviderKey = c.planter.providerKey(op.ID, op.Attempts)
+	if c.rule.Planting != nil {
+		marks := c.planter.marks(op.ID, attempt.ProviderKey)
+		attempt.Marks = &marks
+	}
+	if op.State() == StateAwaitingInput {
+		k.event = EventContinued
+		attempt.Continues = op.AttemptNumber()
+	}
+	k.begin, k.again = &attempt, true
+	k.booking = c.booking(op, q.now)
+	next, event, err := apply(op, k)
+	if err == nil && len(next.Arguments) == 0 {
+		// Retention has taken the snapshot; the call carries an equal one.
+		again, err := c.planter.plant(c.call.Arguments, op.ID, attempt.ProviderKey)
+		if err != nil {
+			return nil, Event{}, err
+		}
+		next.Arguments, next.PayloadDigest = freeze(c.rule.Tool, again)
+	}
+	if err == nil && k.event == EventContinued {
+		next.Inputs = q.inputs
+	}
+	return next, event, err
+}
+
+// draft is a new operation that is not in the ledger yet.
+func (c *claim) draft(q inquiry, supersedes *Operation) (*Operation, error) {
+	id := newOperationID(q.now, c.rt.random)
+	arguments, err := c.planter.plant(c.call.Arguments, id, c.planter.providerKey(id, nil))
+	if err != nil {
+		return nil, err
+	}
+	op := &Operation{
+		ID: id, Tenant: c.call.Principal.Tenant, Actor: c.call.Principal.Actor,
+		Key: c.named.keys[0], Tool: c.rule.Tool, Effect: c.rule.Effect,
+		Fingerprint: q.fingerprints[q.current], FingerprintRules: q.current, Matter: c.matter,
+		UpstreamIdentity: c.call.Facts.UpstreamIdentity, Definition: c.call.Facts.Definition,
+		RulesHash: c.rule.Hash, PolicyRevision: c.rule.Revision,
+		Meta: c.withRevision(c.meta()), CreatedAt: q.now, ProposedAt: q.now, ExpiresAt: c.call.ExpiresAt,
+		DispatchBy: c.dispatchBy(q.now),
+	}
+	op.Arguments, op.PayloadDigest = freeze(op.Tool, arguments)
+	op.Key.Generation = 1
+	if supersedes != nil {
+		op.Supersedes = supersedes.ID
+		op.Key.Generation = supersedes.Key.Generation + 1
+	}
+	return op, nil
+}
+
+// sendBy is the moment after which nothing of an attempt that begins now may
+// leave: the end of its lease, or a deadline of the caller's before that.
+func (c *claim) sendBy(op *Operation, now time.Time) time.Time {
+	by := now.Add(c.rule.Lease)
+	for _, deadline := range []time.Time{c.call.ExpiresAt, op.ExpiresAt} {
+		// One that has passed is that of an earlier call: an answer to a question,
+		// and what a person reopened, may be sent after it.
+		if deadline.After(now) && deadline.Before(by) {
+			by = deadline
+		}
+	}
+	return by
+}
+
+// meta joins the call's facts and the identities that did not name it.
+func (c *claim) meta() map[string]string {
+	if len(c.named.search) == 0 && len(c.traced) == 0 {
+		return c.call.Meta
+	}
+	all := map[string]string{}
+	for _, terms := range []map[string]string{c.call.Meta, c.named.search, c.traced} {
+		for name, value := range terms {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+func (c *claim) dispatchBy(now time.Time) time.Time {
+	by := now.Add(c.rule.MaxAge)
+	if !c.call.ExpiresAt.IsZero() && c.call.ExpiresAt.Before(by) {
+		return c.call.ExpiresAt
+	}
+	return by
+}
+
+// bindings makes all keys of the call name the operation.
+func (c *claim) bindings(op *Operation, generation int) []Binding {
+	list := make([]Binding, 0, len(c.named.keys))
+	for _, key := range c.named.keys {
+		if key.Provenance == ProvenanceNone && op.Key.Provenance != ProvenanceNone {
+			continue
+		}
+		key.Generation = generation
+		list = append(list, Binding{Key: key, Operation: op.ID})
+	}
+	return list
+}
+
+// payloadDigest names the frozen material: the tool and the bytes it gets.
+func payloadDigest(tool Tool, arguments []byte) Digest {
+	_, digest := freeze(tool, arguments)
+	return digest
+}
+
+// freeze copies the bytes that a tool gets, so that a caller may do with its own
+// what it likes, and names them. The copy lies in what the digest is made of.
+func freeze(tool Tool, arguments []byte) ([]byte, Digest) {
+	material := make([]byte, 0, len(tool)+1+len(arguments))
+	material = append(append(append(material, tool...), 0), arguments...)
+	return material[len(tool)+1:], digestOf(material)
+}
