@@ -31,7 +31,7 @@ func approving(change func(*deed.ApprovalRule)) func(*deed.Rule) {
 }
 
 // propose asks for a refund and returns the operation that waits.
-func (b *bench) propose(amount string) *deed.Operation {
+func (b *rig) propose(amount string) *deed.Operation {
 	b.t.Helper()
 	answer := b.do(refund(amount))
 	b.want(answer, deed.AwaitingApproval, deed.ReasonPending, b.effects.Load())
@@ -42,7 +42,7 @@ func consentTo(op *deed.Operation) deed.Consent {
 	return deed.Consent{Digest: op.Approval.Digest, Reason: "checked the invoice"}
 }
 
-func (b *bench) approve(who deed.Principal, op *deed.Operation) *deed.Operation {
+func (b *rig) approve(who deed.Principal, op *deed.Operation) *deed.Operation {
 	b.t.Helper()
 	next, err := b.rt.Approve(context.Background(), who, op.ID, consentTo(op))
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *bench) approve(who deed.Principal, op *deed.Operation) *deed.Operation 
 }
 
 // refusedConsent checks what is wrong with a consent.
-func (b *bench) refusedConsent(err error, problem deed.ConsentProblem, says string) *deed.ConsentError {
+func (b *rig) refusedConsent(err error, problem deed.ConsentProblem, says string) *deed.ConsentError {
 	b.t.Helper()
 	var no *deed.ConsentError
 	if !errors.As(err, &no) || no.Problem != problem || !strings.Contains(err.Error(), says) {
@@ -62,7 +62,7 @@ func (b *bench) refusedConsent(err error, problem deed.ConsentProblem, says stri
 }
 
 func TestAProposalSaysWhoAskedForWhatUntilWhen(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) {
+	b := newRig(t, approving(func(a *deed.ApprovalRule) {
 		a.Approvers, a.Quorum, a.Expires, a.OnCall = []deed.Actor{"alice", "bob"}, 2, time.Hour, true
 	}))
 	want := &deed.Approval{
@@ -88,7 +88,7 @@ func TestTheDigestIsOfEverythingThatIsApproved(t *testing.T) {
 		call.Facts = deed.ToolFacts{Definition: "sha256:d", UpstreamIdentity: "live"}
 		rule.Approval, rule.Fingerprint.Exclude = &deed.ApprovalRule{Expires: time.Hour}, []string{"/note"}
 		change(&call, &rule)
-		b := newBench(t, nil)
+		b := newRig(t, nil)
 		rt, err := deed.New(deed.Options{Store: b.store, Clock: b.clock, Policy: deed.FixedPolicy{call.Tool: rule}})
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestTheDigestIsOfEverythingThatIsApproved(t *testing.T) {
 }
 
 func TestAnApprovedCallRunsOnceAsItWasFrozen(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	approved := b.approve(person("alice"), op)
 	if approved.Status != deed.StatusAuthorized || !approved.AuthorizedAt.Equal(noon) {
@@ -151,7 +151,7 @@ func TestAnApprovedCallRunsOnceAsItWasFrozen(t *testing.T) {
 }
 
 func TestADigestThatWasCutIsNotSaidToHaveChanged(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	whole := op.Approval.Digest
 	for digest, want := range map[deed.Digest]string{
@@ -169,7 +169,7 @@ func TestADigestThatWasCutIsNotSaidToHaveChanged(t *testing.T) {
 }
 
 func TestOnlyTheCurrentDigestIsDecided(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	for verb, decide := range map[string]func(context.Context, deed.Principal, deed.OperationID, deed.Consent) (*deed.Operation, error){
 		"approve": b.rt.Approve, "deny": b.rt.Deny,
@@ -187,7 +187,7 @@ func TestOnlyTheCurrentDigestIsDecided(t *testing.T) {
 }
 
 func TestWhoMayNotApproveDoesNot(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Approvers = []deed.Actor{"alice", "agent"} }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Approvers = []deed.Actor{"alice", "agent"} }))
 	op := b.propose("12")
 	reader := deed.Principal{Tenant: "acme", Actor: "alice", Rights: []deed.Right{deed.RightRead, deed.RightResolve, deed.RightAdmin}}
 	if _, err := b.rt.Approve(context.Background(), reader, op.ID, consentTo(op)); !errors.Is(err, deed.ErrForbidden) {
@@ -213,13 +213,13 @@ func TestWhoMayNotApproveDoesNot(t *testing.T) {
 }
 
 func TestSelfPermitsTheActorOfTheOperation(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Self = true }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Self = true }))
 	b.approve(person("agent"), b.propose("12"))
 	b.want(b.do(refund("12")), deed.Execute, "", 1)
 }
 
 func TestAQuorumNeedsThatManyPeople(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
 	op := b.propose("12")
 	one := b.approve(person("alice"), op)
 	if one.Status != deed.StatusAwaitingApproval || one.Version != op.Version+1 {
@@ -242,7 +242,7 @@ func TestAQuorumNeedsThatManyPeople(t *testing.T) {
 }
 
 func TestANoIsFinalAlsoBesideAYes(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
 	op := b.propose("12")
 	b.approve(person("alice"), op)
 	denied, err := b.rt.Deny(context.Background(), person("bob"), op.ID, deed.Consent{Digest: op.Approval.Digest, Reason: "wrong customer"})
@@ -266,7 +266,7 @@ func TestANoIsFinalAlsoBesideAYes(t *testing.T) {
 }
 
 func TestAnApprovalCanBeWithdrawnBeforeItIsUsed(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	b.approve(person("alice"), op)
 	if _, err := b.rt.Deny(context.Background(), person("bob"), op.ID, consentTo(op)); err != nil {
@@ -276,7 +276,7 @@ func TestAnApprovalCanBeWithdrawnBeforeItIsUsed(t *testing.T) {
 }
 
 func TestWhoComesSecondIsToldWhoDecidedAndWhatBecameOfIt(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	b.approve(person("alice"), op)
 	_, err := b.rt.Approve(context.Background(), person("bob"), op.ID, consentTo(op))
@@ -292,7 +292,7 @@ func TestWhoComesSecondIsToldWhoDecidedAndWhatBecameOfIt(t *testing.T) {
 }
 
 func TestAnExpiredProposalIsNoHumansNoAndMayBeProposedAgain(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Expires = time.Hour }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Expires = time.Hour }))
 	op := b.propose("12")
 	b.clock.Advance(time.Hour)
 	_, err := b.rt.Approve(context.Background(), person("alice"), op.ID, consentTo(op))
@@ -309,7 +309,7 @@ func TestAnExpiredProposalIsNoHumansNoAndMayBeProposedAgain(t *testing.T) {
 }
 
 func TestOtherArgumentsUnderAKeyThatWaitsConflictAndLeaveTheApproval(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	b.want(b.do(refund("13")), deed.Conflict, deed.ReasonKeyReused, 0)
 	b.approve(person("alice"), op)
@@ -317,7 +317,7 @@ func TestOtherArgumentsUnderAKeyThatWaitsConflictAndLeaveTheApproval(t *testing.
 }
 
 func TestAPendingProposalSurvivesARestart(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	b.rt = b.process()
 	page, err := b.rt.List(context.Background(), person("alice"), deed.Query{Statuses: []deed.Status{deed.StatusAwaitingApproval}})
@@ -331,7 +331,7 @@ func TestAPendingProposalSurvivesARestart(t *testing.T) {
 }
 
 func TestReadyListsWhatAGatewayRunsByItself(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Expires = time.Hour }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Expires = time.Hour }))
 	first := b.propose("12")
 	b.clock.Advance(time.Second)
 	second := b.do(keyed("13", runtime("refund:order-1043:first"))).Operation
@@ -362,7 +362,7 @@ func TestReadyListsWhatAGatewayRunsByItself(t *testing.T) {
 }
 
 func TestReadyLeavesWhatItsCallerRuns(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.OnCall = true }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.OnCall = true }))
 	b.approve(person("alice"), b.propose("12"))
 	if ready, err := b.rt.Ready(context.Background(), 10); err != nil || len(ready) != 0 {
 		t.Errorf("ready: %v, %v", idsOf(ready), err)
@@ -403,7 +403,7 @@ func TestOnePersonUnderTwoNamesIsOnePerson(t *testing.T) {
 		{"@acme.example", "bob", "@globex.example", ""},
 	} {
 		t.Run(string(test.first+" then "+test.second+" of "+test.asked), func(t *testing.T) {
-			b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
+			b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
 			call := refund("12")
 			call.Principal.Actor = test.asked
 			op := b.do(call).Operation

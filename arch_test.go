@@ -172,8 +172,9 @@ func TestEmbeddersGetOnlyTheStandardLibrary(t *testing.T) {
 
 // decisionFiles hold pure functions.
 var decisionFiles = []string{
-	"status.go", "transitions.go", "cause.go", "state.go", "learn.go", "lapse.go", "inquiry.go", "decide.go", "begin.go",
-	"twins.go", "reason.go", "attempt.go", "operation.go", "receipt.go", "verdict.go", "consent.go", "spend.go", "budget.go", "amount.go",
+	"status.go", "state.go", "state_table.go", "state_cause.go", "state_learn.go", "state_lapse.go", "decide.go", "decide_inquiry.go",
+	"decide_begin.go", "decide_twins.go", "reason.go", "attempt.go", "operation.go", "receipt.go", "reconcile_verdict.go", "consent.go",
+	"budget.go", "budget_amount.go", "budget_booking.go",
 }
 
 func TestDecisionFilesArePure(t *testing.T) {

@@ -28,9 +28,9 @@ func (f *faulty) Transact(ctx context.Context, scope deed.Scope, change func(dee
 	return view, err
 }
 
-func newFaultyBench(t *testing.T, change func(*deed.Rule)) (*bench, *faulty) {
+func newFaultyBench(t *testing.T, change func(*deed.Rule)) (*rig, *faulty) {
 	t.Helper()
-	b := newBench(t, change)
+	b := newRig(t, change)
 	store := &faulty{Store: b.store}
 	b.store = store
 	b.rt = b.process()

@@ -39,7 +39,7 @@ func TestConditionsJudgeTheBytesThatWouldBeSent(t *testing.T) {
 		"retryable and denied by now": {false, denying, deed.Denied, deed.ReasonPolicyChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(rule *deed.Rule) {
+			b := newRig(t, func(rule *deed.Rule) {
 				rule.Fingerprint.Exclude = []string{"/note"}
 				if c.approved {
 					rule.Approval = &deed.ApprovalRule{When: important}
@@ -70,7 +70,7 @@ func denying(rule *deed.Rule) {
 }
 
 func TestWhatIsObservedLeavesNothingToApprove(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	b.rule.Mode = deed.ModeObserve
 	b.rt = b.process()
 	answer := b.do(refund("12"))

@@ -22,7 +22,7 @@ func withConsent(call deed.Call, consent *deed.ExternalConsent) deed.Call {
 }
 
 func TestAConsentThatComesWithTheCallRunsIt(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	answer := b.do(withConsent(refund("12"), external("jws-1", op, "alice")))
 	b.want(answer, deed.Execute, "", 1)
@@ -44,7 +44,7 @@ func TestAConsentThatComesWithTheCallRunsIt(t *testing.T) {
 }
 
 func TestAConsentIsSpentForOneOperation(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	first := b.propose("12")
 	b.want(b.do(withConsent(refund("12"), external("jws-1", first, "alice"))), deed.Execute, "", 1)
 
@@ -71,7 +71,7 @@ func TestAConsentIsSpentForOneOperation(t *testing.T) {
 }
 
 func TestWhoMayNotReadTheConsumerIsNotToldOfIt(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	first := b.propose("12")
 	b.want(b.do(withConsent(refund("12"), external("jws-1", first, "alice"))), deed.Execute, "", 1)
 	other := keyed("13", runtime("refund:order-1043:first"))
@@ -92,7 +92,7 @@ func TestAConsentThatDoesNotCountIsRefused(t *testing.T) {
 		"of somebody other": func(c *deed.ExternalConsent) { c.Approver = "mallory" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Approvers = []deed.Actor{"alice", "agent"} }))
+			b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Approvers = []deed.Actor{"alice", "agent"} }))
 			op := b.propose("12")
 			consent := external("jws-1", op, "alice")
 			spoil(consent)
@@ -103,7 +103,7 @@ func TestAConsentThatDoesNotCountIsRefused(t *testing.T) {
 }
 
 func TestAConsentToNothingYetOnlyMakesTheProposal(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	answer := b.do(withConsent(refund("12"), &deed.ExternalConsent{ID: "jws-1", Digest: "sha256:other", Approver: "alice"}))
 	b.want(answer, deed.AwaitingApproval, deed.ReasonPending, 0)
 	if !strings.Contains(answer.Text, "another proposal") {
@@ -112,7 +112,7 @@ func TestAConsentToNothingYetOnlyMakesTheProposal(t *testing.T) {
 }
 
 func TestConsentsFromElsewhereMakeAQuorumWithThoseGivenHere(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 3 }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 3 }))
 	op := b.propose("12")
 	b.approve(person("alice"), op)
 	b.want(b.do(withConsent(refund("12"), external("jws-1", op, "bob"))), deed.AwaitingApproval, deed.ReasonPending, 0)
@@ -136,7 +136,7 @@ func TestAConditionSeesDefaultsAndFailsClosed(t *testing.T) {
 		"the older form fails, closed": {nil, nil, deed.AwaitingApproval},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(rule *deed.Rule) {
+			b := newRig(t, func(rule *deed.Rule) {
 				switch {
 				case strings.Contains(name, "older form fails"):
 					rule.NeedsApproval = func([]byte, deed.Principal) bool { panic("no such field") }
@@ -156,20 +156,20 @@ func TestAConditionSeesDefaultsAndFailsClosed(t *testing.T) {
 }
 
 func TestChangedRulesOrDefinitionVoidAnApproval(t *testing.T) {
-	for name, change := range map[string]func(*bench, *deed.Call){
-		"another definition": func(_ *bench, call *deed.Call) { call.Facts.Definition = "sha256:new" },
-		"other approvers": func(b *bench, _ *deed.Call) {
+	for name, change := range map[string]func(*rig, *deed.Call){
+		"another definition": func(_ *rig, call *deed.Call) { call.Facts.Definition = "sha256:new" },
+		"other approvers": func(b *rig, _ *deed.Call) {
 			b.rule.Approval, b.rule.Revision = &deed.ApprovalRule{Approvers: []deed.Actor{"bob"}}, "2"
 			b.rt = b.process()
 		},
-		"a budget": func(b *bench, _ *deed.Call) {
+		"a budget": func(b *rig, _ *deed.Call) {
 			b.rule.Spend, b.rule.Revision = refunds(nil), "2"
 			b.rt = b.process()
 		},
 	} {
 		for _, approved := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
-				b := newBench(t, approving(nil))
+				b := newRig(t, approving(nil))
 				op := b.propose("12")
 				if approved {
 					b.approve(person("alice"), op)
@@ -191,7 +191,7 @@ func TestChangedRulesOrDefinitionVoidAnApproval(t *testing.T) {
 }
 
 func TestAnyOtherEditOfThePolicyLeavesApprovalsValid(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	b.approve(person("alice"), b.propose("12"))
 	b.rule.Wait, b.rule.Revision = time.Second, "2"
 	b.rt = b.process()
@@ -199,7 +199,7 @@ func TestAnyOtherEditOfThePolicyLeavesApprovalsValid(t *testing.T) {
 }
 
 func TestAnApprovalCoversRetriesAfterAProvedFailureInItsTime(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Expires = time.Hour }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Expires = time.Hour }))
 	b.approve(person("alice"), b.propose("12"))
 	_, grant := b.claim(b.rt, refund("12"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnsent})
@@ -214,7 +214,7 @@ func TestAnApprovalCoversRetriesAfterAProvedFailureInItsTime(t *testing.T) {
 }
 
 func TestAQuestionIsNotAnsweredAfterTheApprovalHasEnded(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Expires = 10 * time.Minute }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Expires = 10 * time.Minute }))
 	b.approve(person("alice"), b.propose("12"))
 	_, grant := b.claim(b.rt, refund("12"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeInputRequired, RequestState: []byte("state")})
@@ -225,7 +225,7 @@ func TestAQuestionIsNotAnsweredAfterTheApprovalHasEnded(t *testing.T) {
 }
 
 func TestAnIdempotentToolRunsAgainOnlyInsideItsApprovalAndOnItsMoney(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) {
+	b := newRig(t, func(rule *deed.Rule) {
 		rule.Effect, rule.Approval, rule.Spend = deed.EffectIdempotent, &deed.ApprovalRule{Expires: 10 * time.Minute}, refunds(nil)
 	})
 	b.approve(person("alice"), b.propose("60"))
@@ -244,7 +244,7 @@ func TestAnIdempotentToolRunsAgainOnlyInsideItsApprovalAndOnItsMoney(t *testing.
 }
 
 func TestACrashBetweenApprovalAndDispatchLosesNothing(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	b.approve(person("alice"), b.propose("12"))
 	// Approved and not begun: another process, the same call.
 	b.rt = b.process()

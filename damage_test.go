@@ -42,7 +42,7 @@ func (d *damaged) Transact(ctx context.Context, scope deed.Scope, change func(de
 }
 
 func TestArgumentsThatAreNotTheFrozenOnesAreNotSent(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	store := &damaged{Store: b.store, to: []byte(`{"order_id":"1042","amount":1200}`)}
 	b.store = store
 	b.rt = b.process()
@@ -62,7 +62,7 @@ func TestArgumentsThatAreNotTheFrozenOnesAreNotSent(t *testing.T) {
 }
 
 func TestADamagedRetryIsNotSentEither(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	store := &damaged{Store: b.store, to: []byte(`{"order_id":"1042","amount":1200}`)}
 	b.store = store
 	b.rt = b.process()
@@ -79,7 +79,7 @@ func TestADamagedRetryIsNotSentEither(t *testing.T) {
 }
 
 func TestAResultThatIsNotTheRecordedOneIsShownToNobody(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	store := &damaged{Store: b.store, to: []byte(`{"refunded":1200}`)}
 	b.store = store
 	b.rt = b.process()

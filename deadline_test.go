@@ -22,7 +22,7 @@ func TestAFirstCallAfterItsOwnDeadlineSendsNothing(t *testing.T) {
 		"a tool that needs a consent": func(rule *deed.Rule) { rule.Approval = &deed.ApprovalRule{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, change)
+			b := newRig(t, change)
 			for _, late := range []time.Duration{0, time.Second, time.Hour} {
 				answer := b.do(until(refund("12"), noon.Add(-late)))
 				b.want(answer, deed.Expired, deed.ReasonNeverRan, 0)
@@ -43,8 +43,8 @@ func TestAFirstCallAfterItsOwnDeadlineSendsNothing(t *testing.T) {
 
 func TestARepeatAfterItsOwnDeadlineIsToldHowThingsStand(t *testing.T) {
 	past := noon.Add(-time.Second)
-	lost := func(err error) func(*bench) {
-		return func(b *bench) {
+	lost := func(err error) func(*rig) {
+		return func(b *rig) {
 			b.doing(refund("12"), func(context.Context, deed.Attempt) (deed.Receipt, error) { return deed.Receipt{}, err })
 			b.clock.Advance(time.Minute)
 		}
@@ -52,18 +52,18 @@ func TestARepeatAfterItsOwnDeadlineIsToldHowThingsStand(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		rule     func(*deed.Rule)
-		before   func(*bench)
+		before   func(*rig)
 		decision deed.Decision
 		reason   deed.Reason
 		effects  int64
 	}{
-		{"committed", nil, func(b *bench) { b.do(refund("12")) }, deed.Replay, deed.ReasonStored, 1},
+		{"committed", nil, func(b *rig) { b.do(refund("12")) }, deed.Replay, deed.ReasonStored, 1},
 		{"failed, and might be retried", nil, lost(deed.NotSent(errors.New("connection refused"))), deed.Failed, deed.ReasonNotSent, 0},
 		{"uncertain, and might run again", func(r *deed.Rule) { r.Effect = deed.EffectIdempotent }, lost(errors.New("timeout")), deed.Uncertain, deed.ReasonOutcomeUnknown, 0},
-		{"waiting for a person", func(r *deed.Rule) { r.Approval = &deed.ApprovalRule{} }, func(b *bench) { b.do(refund("12")) }, deed.AwaitingApproval, deed.ReasonPending, 0},
+		{"waiting for a person", func(r *deed.Rule) { r.Approval = &deed.ApprovalRule{} }, func(b *rig) { b.do(refund("12")) }, deed.AwaitingApproval, deed.ReasonPending, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, c.rule)
+			b := newRig(t, c.rule)
 			c.before(b)
 			b.want(b.do(until(refund("12"), past)), c.decision, c.reason, c.effects)
 		})
@@ -81,7 +81,7 @@ func TestNoAttemptMayBeSentAfterTheCallersDeadline(t *testing.T) {
 		{"one after it", noon.Add(time.Hour), 30 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newRig(t, nil)
 			_, grant := b.claim(b.rt, until(refund("12"), c.until))
 			if want := noon.Add(c.sendBy); !grant.SendBy.Equal(want) || grant.TimeToSend() != c.sendBy {
 				t.Errorf("send by %s, in %s", grant.SendBy, grant.TimeToSend())
@@ -100,7 +100,7 @@ func TestNoAttemptMayBeSentAfterTheCallersDeadline(t *testing.T) {
 
 // The first call's deadline holds for retries that name none.
 func TestARetryKeepsTheDeadlineOfTheFirstCall(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, until(refund("12"), noon.Add(20*time.Second)))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnsent})
 	b.clock.Advance(10 * time.Second)

@@ -25,7 +25,12 @@
 //
 // The package holds the domain and nothing else: identities, the status
 // machine, the decisions and the Runtime that drives them over a [Store]. It
-// never opens a connection. It does not promise exactly-once: where a tool
+// never opens a connection. Its files sort by duty: decide* are the pure
+// decisions, state* alone move a status, claim* take one call from its arrival
+// to its answer, lease*, budget*, planting* and reconcile* are what they say,
+// operate* what people do.
+//
+// It does not promise exactly-once: where a tool
 // honours no key and cannot be asked, a lost answer stays uncertain until a
 // person or evidence settles it.
 package deed

@@ -22,8 +22,8 @@ import (
 //
 // An error wrapped by [NotSent] proves that nothing left and makes the
 // operation failed and retryable; one wrapped by [Refused] is the provider's
-// definite no and makes it failed. Any other error, one joined from a marked and
-// an unmarked one too, and a panic leave it uncertain.
+// definite no and makes it failed. Any other error, also one joined with another
+// that proves nothing, and a panic leave it uncertain.
 //
 // Where nothing is recorded (a read-only tool, and a rule in observe mode that
 // would not have let the call run) the attempt has no number and no SendBy, and
@@ -94,7 +94,7 @@ func perform(ctx context.Context, g *Grant, fn func(context.Context, Attempt) (R
 	if err == nil {
 		return Outcome{Kind: OutcomeSuccess, Receipt: receipt, Result: receipt.Result}
 	}
-	switch kind := markOf(err); kind {
+	switch kind := provedBy(err); kind {
 	case OutcomeUnsent:
 		return Outcome{Kind: kind, Reason: ReasonNotSent, Message: err.Error()}
 	case OutcomeRefused:

@@ -19,7 +19,7 @@ type ended struct {
 func (e *ended) Rollback(context.Context) error { e.times++; return nil }
 
 func TestWithoutAFunctionNothingIsClaimed(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	tx := &ended{}
 	for name, do := range map[string]func() (deed.Answer, error){
 		"Do":   func() (deed.Answer, error) { return b.rt.Do(context.Background(), refund("12"), nil) },

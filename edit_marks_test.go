@@ -39,7 +39,7 @@ func TestAnEditedCallCarriesMarksOfItsOwn(t *testing.T) {
 		"where it was taken out":      func(string) string { return edited },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, marking)
+			b := newRig(t, marking)
 			op, err := b.rt.Get(context.Background(), person("alice"), b.propose("12").ID)
 			if err != nil {
 				t.Fatal(err)
@@ -69,7 +69,7 @@ func TestAnEditedCallCarriesMarksOfItsOwn(t *testing.T) {
 }
 
 func TestMarksThatCannotBeToldApartKeepACallFromBeingEdited(t *testing.T) {
-	b := newBench(t, marking)
+	b := newRig(t, marking)
 	op, err := b.rt.Get(context.Background(), person("alice"), b.propose("12").ID)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/deed-run/deed"
 )
 
-func (b *bench) edit(op *deed.Operation, arguments string) *deed.Operation {
+func (b *rig) edit(op *deed.Operation, arguments string) *deed.Operation {
 	b.t.Helper()
 	next, err := b.rt.EditAndApprove(context.Background(), person("alice"), op.ID, op.Approval.Digest, []byte(arguments), "half is enough")
 	if err != nil {
@@ -23,7 +23,7 @@ func (b *bench) edit(op *deed.Operation, arguments string) *deed.Operation {
 const edited = `{"order_id":"1042","amount":6}`
 
 func TestAnEditedCallTakesThePlaceOfTheProposed(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	next := b.edit(op, edited)
 	if next.ID == op.ID || next.Supersedes != op.ID || next.Status != deed.StatusAuthorized || next.Actor != op.Actor || string(next.Arguments) != edited {
@@ -62,7 +62,7 @@ func TestAnEditedCallTakesThePlaceOfTheProposed(t *testing.T) {
 }
 
 func TestTheGrantOfAnEditedCallHoldsTheEditedBytes(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) { rule.Approval, rule.Wait = &deed.ApprovalRule{}, -1 })
+	b := newRig(t, func(rule *deed.Rule) { rule.Approval, rule.Wait = &deed.ApprovalRule{}, -1 })
 	b.edit(b.propose("12"), edited)
 	_, grant := b.claim(b.rt, refund("12"))
 	if grant == nil || string(grant.Arguments) != edited {
@@ -74,7 +74,7 @@ func TestTheGrantOfAnEditedCallHoldsTheEditedBytes(t *testing.T) {
 }
 
 func TestAnEditedCallIsRunByItselfToo(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	next := b.edit(b.propose("12"), edited)
 	ready, err := b.rt.Ready(context.Background(), 10)
 	if err != nil || len(ready) != 1 || ready[0].ID != next.ID {
@@ -89,7 +89,7 @@ func TestAnEditedCallIsRunByItselfToo(t *testing.T) {
 }
 
 func TestWhatWasSupersededIsNotRunByItsOwnID(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	b.edit(op, edited)
 	call, err := b.rt.CallOf(context.Background(), operators, op.ID)
@@ -100,7 +100,7 @@ func TestWhatWasSupersededIsNotRunByItsOwnID(t *testing.T) {
 }
 
 func TestAnEditedCallWaitsForTheRestOfItsQuorum(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
 	op := b.propose("12")
 	b.approve(person("bob"), op)
 	next := b.edit(op, edited)
@@ -113,7 +113,7 @@ func TestAnEditedCallWaitsForTheRestOfItsQuorum(t *testing.T) {
 }
 
 func TestACallMayBeEditedTwice(t *testing.T) {
-	b := newBench(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
+	b := newRig(t, approving(func(a *deed.ApprovalRule) { a.Quorum = 2 }))
 	first := b.edit(b.propose("12"), edited)
 	second, err := b.rt.EditAndApprove(context.Background(), person("bob"), first.ID, first.Approval.Digest, []byte(`{"order_id":"1042","amount":3}`), "a quarter")
 	if err != nil {
@@ -134,7 +134,7 @@ func TestACallMayBeEditedTwice(t *testing.T) {
 }
 
 func TestTheSuccessorKeepsTheToolsOwnKeyOutOfItsEffect(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	call := func(amount string) deed.Call {
 		c := refund(amount)
 		c.KeyArgument = "idempotency_key"
@@ -149,7 +149,7 @@ func TestTheSuccessorKeepsTheToolsOwnKeyOutOfItsEffect(t *testing.T) {
 
 func TestWhatCannotBeEditedIsLeftAlone(t *testing.T) {
 	ctx := context.Background()
-	b := newBench(t, func(rule *deed.Rule) {
+	b := newRig(t, func(rule *deed.Rule) {
 		rule.Approval = &deed.ApprovalRule{Approvers: []deed.Actor{"alice", "agent"}}
 		rule.Deny = func(arguments []byte, _ deed.Principal) string {
 			if strings.Contains(string(arguments), "1000") {
@@ -185,14 +185,14 @@ func TestWhatCannotBeEditedIsLeftAlone(t *testing.T) {
 }
 
 func TestAnEditedCallBooksWhatItCosts(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) { rule.Spend, rule.Approval = refunds(nil), &deed.ApprovalRule{} })
+	b := newRig(t, func(rule *deed.Rule) { rule.Spend, rule.Approval = refunds(nil), &deed.ApprovalRule{} })
 	b.edit(b.propose("12"), edited)
 	b.want(b.do(refund("12")), deed.Execute, "", 1)
 	b.stands(0, 6)
 }
 
 func TestAnEditThatTheSchemaRefusesChangesNothing(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	op := b.propose("12")
 	var asked []string
 	var unchecked error

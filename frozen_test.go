@@ -25,7 +25,7 @@ func TestWhatIsSentIsNotTheCallersBuffer(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, change)
+			b := newRig(t, change)
 			if b.rule.Mode == deed.ModeObserve {
 				b.do(refund("12"))
 			}
@@ -41,7 +41,7 @@ func TestWhatIsSentIsNotTheCallersBuffer(t *testing.T) {
 }
 
 func TestACallerThatLeavesMayUseItsBufferAgain(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	ctx, leave := context.WithCancel(context.Background())
 	call := refund("12")
 	overwritten, sent := make(chan struct{}), make(chan string, 1)
@@ -62,7 +62,7 @@ func TestACallerThatLeavesMayUseItsBufferAgain(t *testing.T) {
 }
 
 func TestAnEditIsNotTheEditorsBuffer(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) { rule.Approval = &deed.ApprovalRule{} })
+	b := newRig(t, func(rule *deed.Rule) { rule.Approval = &deed.ApprovalRule{} })
 	proposed := b.do(refund("12")).Operation
 	edited := refund("11")
 	who := deed.Principal{Tenant: "acme", Actor: "ana", Rights: []deed.Right{deed.RightRead, deed.RightApprove}}

@@ -13,7 +13,7 @@ import (
 
 // So does FailNow of a test's function.
 func TestAFunctionThatEndsItsGoroutineLeavesTheOperationUncertain(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	answer := b.doing(refund("12"), func(ctx context.Context, attempt deed.Attempt) (deed.Receipt, error) {
 		_, _ = b.pay(ctx, attempt)
 		goruntime.Goexit()
@@ -27,7 +27,7 @@ func TestAFunctionThatEndsItsGoroutineLeavesTheOperationUncertain(t *testing.T) 
 }
 
 func TestAFunctionThatEndsItsGoroutineDoesNotHoldClosing(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	rt := b.process()
 	ctx, leave := context.WithCancel(context.Background())
 	_, err := rt.Do(ctx, refund("12"), func(context.Context, deed.Attempt) (deed.Receipt, error) {

@@ -32,7 +32,7 @@ func runtime(key string) deed.Carrier {
 }
 
 func TestKeysThatAreRefused(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	for _, test := range []struct {
 		name   string
 		call   deed.Call
@@ -62,12 +62,12 @@ func TestKeysThatAreRefused(t *testing.T) {
 }
 
 func TestRuntimeCarriersThatAgreeAreOneKey(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.want(b.do(keyed("1", runtime(string(firstKey)), runtime(string(firstKey)))), deed.Execute, "", 1)
 }
 
 func TestCallIDAndModelKeyNameOneOperation(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:first"))), deed.Execute, "", 1)
 	b.want(b.do(keyed("1", callID("session-1/toolu_1"))), deed.Replay, deed.ReasonStored, 1)
 	b.want(b.do(keyed("1", callID("session-1/toolu_2"), model("refund:order-1042:first"))), deed.Replay, deed.ReasonStored, 1)
@@ -75,7 +75,7 @@ func TestCallIDAndModelKeyNameOneOperation(t *testing.T) {
 }
 
 func TestModelKeysBelongToTheirActor(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.want(b.do(keyed("1", model("refund:order-1042:first"))), deed.Execute, "", 1)
 	other := keyed("2", model("refund:order-1042:first"))
 	other.Principal.Actor = "another agent"
@@ -83,7 +83,7 @@ func TestModelKeysBelongToTheirActor(t *testing.T) {
 }
 
 func TestARuntimeKeyOfAnotherActorIsNotYours(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.do(refund("12"))
 	other := refund("12")
 	other.Principal.Actor = "another agent"
@@ -97,7 +97,7 @@ func TestARuntimeKeyOfAnotherActorIsNotYours(t *testing.T) {
 }
 
 func TestTenantsShareNothing(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	first := b.do(refund("12"))
 	other := refund("12")
 	other.Principal.Tenant = "globex"
@@ -118,7 +118,7 @@ func inRun(run, amount string) deed.Call {
 }
 
 func TestDerivedKeys(t *testing.T) {
-	b := newBench(t, derived)
+	b := newRig(t, derived)
 	b.want(b.do(inRun("R1", "100")), deed.Execute, "", 1)
 	b.want(b.do(inRun("R1", "100")), deed.Replay, deed.ReasonStored, 1)
 	b.want(b.do(inRun("R1", "101")), deed.Conflict, deed.ReasonKeyReused, 1)
@@ -135,7 +135,7 @@ func TestDerivedKeys(t *testing.T) {
 }
 
 func TestDerivedKeysAreMadeOfNormalisedParts(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) {
+	b := newRig(t, func(rule *deed.Rule) {
 		rule.Key = deed.KeyRule{From: []string{"tenant", "/to"}}
 		rule.Fingerprint = deed.FingerprintRules{Normalize: map[string][]string{"/to": {"email_domain"}}}
 		rule.Matter = []string{"/to"}
@@ -152,7 +152,7 @@ func TestDerivedKeysAreMadeOfNormalisedParts(t *testing.T) {
 }
 
 func TestCorrectedArgumentsOpenTheNextGeneration(t *testing.T) {
-	b := newBench(t, derived)
+	b := newRig(t, derived)
 	_, grant := b.claim(b.rt, inRun("R1", "-5"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeRefused, Final: true, Message: "negative amount"})
 	corrected := b.do(inRun("R1", "5"))
@@ -166,7 +166,7 @@ func TestCorrectedArgumentsOpenTheNextGeneration(t *testing.T) {
 }
 
 func TestAChangedDerivationFindsWhatTheOldOneBegan(t *testing.T) {
-	b := newBench(t, derived)
+	b := newRig(t, derived)
 	b.do(inRun("R1", "100"))
 	b.rule.Key = deed.KeyRule{From: []string{"tenant", "/order_id"}, Before: [][]string{{"tenant", "meta.run", "/order_id"}}}
 	b.rule.Revision = "2"
@@ -175,7 +175,7 @@ func TestAChangedDerivationFindsWhatTheOldOneBegan(t *testing.T) {
 }
 
 func TestRegistrationKeysNeverAppear(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) { rule.Identity = deed.FamilySecret })
+	b := newRig(t, func(rule *deed.Rule) { rule.Identity = deed.FamilySecret })
 	secret := strings.Repeat("s3cret", 8)
 	call := refund("12")
 	call.Key = deed.NewRegistrationKey(secret)
@@ -195,7 +195,7 @@ func TestRegistrationKeysNeverAppear(t *testing.T) {
 }
 
 func TestFamiliesDoNotMix(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.do(refund("12"))
 	call := refund("13")
 	call.Key = deed.CreationID(firstKey)
@@ -203,7 +203,7 @@ func TestFamiliesDoNotMix(t *testing.T) {
 }
 
 func TestAFreshModelKeyAfterALostAnswerGetsTheReceipt(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, keyed("12", model("refund:order-1042:first")))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{RemoteID: "re_1"}, Result: []byte(`{}`)})
 	answer := b.do(keyed("12", model("refund:order-1042:again")))
@@ -215,14 +215,14 @@ func TestAFreshModelKeyAfterALostAnswerGetsTheReceipt(t *testing.T) {
 }
 
 func TestModelKeysAgeOutOfTheirWindow(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.do(keyed("12", model("refund:order-1042:first")))
 	b.clock.Advance(25 * time.Hour)
 	b.want(b.do(keyed("12", model("refund:order-1042:first"))), deed.Conflict, deed.ReasonKeyReusedAfterWindow, 1)
 }
 
 func TestRefusedContentUnderAFreshModelKeyIsHeld(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.do(keyed("12", model("refund:order-1042:first")))
 	b.want(b.do(keyed("13", model("refund:order-1042:first"))), deed.Conflict, deed.ReasonKeyReused, 1)
 	b.want(b.do(keyed("13", model("refund:order-1042:renamed"))), deed.Denied, deed.ReasonConflictUnresolved, 1)
@@ -230,7 +230,7 @@ func TestRefusedContentUnderAFreshModelKeyIsHeld(t *testing.T) {
 }
 
 func TestAFreshKeyForAnUnresolvedEffectIsRefused(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, refund("12"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown, Message: "connection reset"})
 	for _, carrier := range []deed.Carrier{runtime("refund:order-1042:other"), model("refund:order-1042:other"), callID("s/1")} {
@@ -240,7 +240,7 @@ func TestAFreshKeyForAnUnresolvedEffectIsRefused(t *testing.T) {
 }
 
 func TestALowerKeyStaysWithItsOperationBesideATwin(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, failed := b.claim(b.rt, keyed("12", model("refund:order-1042:first")))
 	b.settle(b.rt, failed, deed.Outcome{Kind: deed.OutcomeRefused})
 	b.clock.Advance(time.Second)

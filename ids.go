@@ -4,6 +4,8 @@ package deed
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"strings"
 	"time"
@@ -121,3 +123,12 @@ func mustRead(random io.Reader, buf []byte) {
 }
 
 var systemRandom io.Reader = rand.Reader
+
+// digestOf names bytes by their SHA-256; nothing has the empty digest.
+func digestOf(data []byte) Digest {
+	if data == nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return Digest("sha256:" + hex.EncodeToString(sum[:]))
+}

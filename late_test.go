@@ -27,7 +27,7 @@ func TestTooLateSaysWhetherTheClocksDiffer(t *testing.T) {
 		"both":                       {time.Hour, 31 * time.Second, "too late to send: OP attempt 1 was begun 1h0m31s ago and had 30s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newRig(t, nil)
 			local := storetest.NewClock(noon.Add(c.ahead))
 			rt, err := deed.New(deed.Options{Store: b.store, Clock: local, Policy: deed.FixedPolicy{"pay/refund": b.rule}})
 			if err != nil {

@@ -29,7 +29,7 @@ func TestARunThatIsOnlyObservedIsAnsweredAboutItself(t *testing.T) {
 		{"what was not sent", nil, deed.NotSent(lost), deed.Replay, "", "not sent: connection reset"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, func(rule *deed.Rule) { rule.Mode = deed.ModeObserve })
+			b := newRig(t, func(rule *deed.Rule) { rule.Mode = deed.ModeObserve })
 			attempts := []deed.Attempt{}
 			run := func(fails error) deed.Answer {
 				return b.doing(refund("12"), func(ctx context.Context, attempt deed.Attempt) (deed.Receipt, error) {

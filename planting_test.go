@@ -16,7 +16,7 @@ import (
 )
 
 func TestMarksAreInTheSnapshotAndNotInTheFingerprint(t *testing.T) {
-	plain := newBench(t, nil)
+	plain := newRig(t, nil)
 	want := plain.do(refund("12")).Operation.Fingerprint
 
 	d := unsent(t, func(r *deed.Rule) {

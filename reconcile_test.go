@@ -22,7 +22,7 @@ func (f asking) Probe(ctx context.Context, q deed.Inquest) (deed.Verdict, error)
 
 // inDoubt is a Runtime with one operation of which nobody knows.
 type inDoubt struct {
-	*bench
+	*rig
 	answer deed.Verdict
 	err    error
 	asked  []deed.Inquest
@@ -56,7 +56,7 @@ func newInDoubt(t *testing.T, change func(*deed.Rule)) *inDoubt {
 func unsent(t *testing.T, change func(*deed.Rule)) *inDoubt {
 	t.Helper()
 	clock := storetest.NewClock(noon)
-	d := &inDoubt{bench: &bench{t: t, clock: clock, store: storetest.NewMemory(clock), rule: deed.DefaultRule("pay/refund")}}
+	d := &inDoubt{rig: &rig{t: t, clock: clock, store: storetest.NewMemory(clock), rule: deed.DefaultRule("pay/refund")}}
 	d.rule.Planting = &deed.Planting{Plant: plantMark}
 	d.rule.GiveUp, d.rule.ReadLag, d.rule.MaxProcessing = time.Hour, time.Minute, 2*time.Minute
 	if change != nil {

@@ -5,115 +5,15 @@ package deed_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/deed-run/deed"
-	"github.com/deed-run/deed/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// bench is a Runtime over the reference store with a provider that counts.
-type bench struct {
-	t       *testing.T
-	clock   *storetest.Clock
-	store   deed.Store
-	rt      *deed.Runtime
-	rule    deed.Rule
-	effects atomic.Int64
-}
-
-// agent may call; it sees only its own operations.
-var agent = deed.Principal{Tenant: "acme", Actor: "agent", Rights: []deed.Right{deed.RightCall}}
-
-const firstKey = deed.OperationKey("refund:order-1042:first")
-
-func newBench(t *testing.T, change func(*deed.Rule)) *bench {
-	t.Helper()
-	clock := storetest.NewClock(noon)
-	b := &bench{t: t, clock: clock, store: storetest.NewMemory(clock), rule: deed.DefaultRule("pay/refund")}
-	if change != nil {
-		change(&b.rule)
-	}
-	b.rt = b.process()
-	return b
-}
-
-// process starts another Runtime over the same ledger.
-func (b *bench) process() *deed.Runtime {
-	b.t.Helper()
-	rt, err := deed.New(deed.Options{Store: b.store, Clock: b.clock, Policy: deed.FixedPolicy{"pay/refund": b.rule}})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() {
-		if err := rt.Close(context.Background()); err != nil {
-			b.t.Error(err)
-		}
-	})
-	return rt
-}
-
-func refund(amount string) deed.Call {
-	return deed.Call{
-		Principal: agent, Tool: "pay/refund", Key: firstKey,
-		Arguments: []byte(`{"order_id":"1042","amount":` + amount + `}`),
-	}
-}
-
-// pay is the effect: it counts.
-func (b *bench) pay(context.Context, deed.Attempt) (deed.Receipt, error) {
-	n := b.effects.Add(1)
-	id := fmt.Sprintf("re_%d", n)
-	return deed.Receipt{RemoteSystem: "pay", RemoteID: id, Result: []byte(`{"id":"` + id + `"}`)}, nil
-}
-
-func (b *bench) do(call deed.Call) deed.Answer {
-	b.t.Helper()
-	answer, err := b.rt.Do(context.Background(), call, b.pay)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return answer
-}
-
-func (b *bench) claim(rt *deed.Runtime, call deed.Call) (deed.Answer, *deed.Grant) {
-	b.t.Helper()
-	answer, grant, err := rt.Claim(context.Background(), call)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return answer, grant
-}
-
-func (b *bench) settle(rt *deed.Runtime, g *deed.Grant, out deed.Outcome) deed.Answer {
-	b.t.Helper()
-	answer, err := rt.Settle(context.Background(), g, out)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return answer
-}
-
-// want checks decision, reason and the number of effects that really happened.
-func (b *bench) want(answer deed.Answer, decision deed.Decision, reason deed.Reason, effects int64) {
-	b.t.Helper()
-	if answer.Decision != decision || answer.Reason != reason {
-		b.t.Errorf("got %s(%s) %s, want %s(%s)", answer.Decision, answer.Reason, answer.Text, decision, reason)
-	}
-	if n := b.effects.Load(); n != effects {
-		b.t.Errorf("%d effects, want %d", n, effects)
-	}
-}
-
 func TestARepeatGetsTheStoredReceipt(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	first := b.do(refund("12"))
 	b.want(first, deed.Execute, "", 1)
 	again := b.do(refund("12.0"))
@@ -130,7 +30,7 @@ func TestARepeatGetsTheStoredReceipt(t *testing.T) {
 }
 
 func TestOtherArgumentsUnderTheSameKeyConflict(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	first := b.do(refund("12"))
 	answer := b.do(refund("13"))
 	b.want(answer, deed.Conflict, deed.ReasonKeyReused, 1)
@@ -143,7 +43,7 @@ func TestOtherArgumentsUnderTheSameKeyConflict(t *testing.T) {
 }
 
 func TestConcurrentDuplicatesShareOneEffect(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	release := make(chan struct{})
 	started := make(chan struct{})
 	var once sync.Once
@@ -192,7 +92,7 @@ func TestWhatTheFunctionSaysOfItsFailure(t *testing.T) {
 		{"a panic is unknown", nil, deed.StatusUncertain, deed.ReasonOutcomeUnknown, deed.Uncertain},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newRig(t, nil)
 			answer, err := b.rt.Do(context.Background(), refund("12"), func(context.Context, deed.Attempt) (deed.Receipt, error) {
 				if test.err == nil {
 					panic("boom")
@@ -211,7 +111,7 @@ func TestWhatTheFunctionSaysOfItsFailure(t *testing.T) {
 }
 
 func TestACallerThatLeavesDoesNotStopTheEffect(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	ctx, leave := context.WithCancel(context.Background())
 	release, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -235,7 +135,7 @@ func TestACallerThatLeavesDoesNotStopTheEffect(t *testing.T) {
 }
 
 func TestALostLeaseIsUncertainAndNeverRunsAgain(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	call := refund("12")
 	call.ManualLease = true
 	_, grant := b.claim(b.rt, call)
@@ -264,7 +164,7 @@ func TestALostLeaseIsUncertainAndNeverRunsAgain(t *testing.T) {
 }
 
 func TestTheRecoveryPassWritesLostLeasesAndSendsNothing(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	call := refund("12")
 	call.ManualLease = true
 	_, grant := b.claim(b.rt, call)
@@ -280,7 +180,7 @@ func TestTheRecoveryPassWritesLostLeasesAndSendsNothing(t *testing.T) {
 }
 
 func TestRenewalKeepsTheLeaseOfALongCall(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, refund("12"))
 	for range 12 {
 		waitFor(t, func() bool { return b.clock.Waiting() > 0 })
@@ -300,20 +200,8 @@ func TestRenewalKeepsTheLeaseOfALongCall(t *testing.T) {
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess})
 }
 
-// waitFor lets other goroutines run until a condition holds.
-func waitFor(t *testing.T, condition func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !condition() {
-		if time.Now().After(deadline) {
-			t.Fatal("the condition never held")
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
 func TestClosingMakesOwnAttemptsUncertain(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	rt := b.process()
 	_, grant := b.claim(rt, refund("12"))
 	if err := rt.Close(context.Background()); err != nil {
@@ -334,7 +222,7 @@ func TestClosingMakesOwnAttemptsUncertain(t *testing.T) {
 }
 
 func TestACallerThatLeftBeforeBeginLeavesNothing(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	ctx, leave := context.WithCancel(context.Background())
 	leave()
 	_, grant, err := b.rt.Claim(ctx, refund("12"))

@@ -12,7 +12,7 @@ import (
 )
 
 func TestAReopenedOperationSendsItsArgumentsAfterRetentionTookThem(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, refund("12"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeRefused, Final: true})
 	b.clock.Advance(721 * time.Hour)
@@ -44,7 +44,7 @@ func (s *slowStore) Transact(ctx context.Context, scope deed.Scope, change func(
 }
 
 func TestSendByCountsFromTheInstantOfTheBegin(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.store = &slowStore{b.store, func() { b.clock.Advance(15 * time.Minute) }}
 	rt := b.process()
 	call := refund("12")
@@ -56,7 +56,7 @@ func TestSendByCountsFromTheInstantOfTheBegin(t *testing.T) {
 }
 
 func TestACallWithoutAKeyLeavesNothingInTheLedger(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	call := keyed("1")
 	call.Tool = "pay/made-up"
 	b.want(b.do(call), deed.Denied, deed.ReasonMissingOperationKey, 0)

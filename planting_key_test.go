@@ -68,7 +68,7 @@ func TestAProviderKeyIsNotPresentedPastItsRetention(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ledger, own := storetest.NewClock(noon), storetest.NewClock(noon)
-			d := &inDoubt{bench: &bench{t: t, clock: own, store: storetest.NewMemory(ledger), rule: deed.DefaultRule("pay/refund")}}
+			d := &inDoubt{rig: &rig{t: t, clock: own, store: storetest.NewMemory(ledger), rule: deed.DefaultRule("pay/refund")}}
 			providerKeyed(&d.rule)
 			d.rt = d.start(own)
 			_, grant := d.claim(d.rt, refund("12"))

@@ -18,9 +18,9 @@ type hollow struct{}
 func (hollow) Error() string   { return "nothing" }
 func (hollow) Unwrap() []error { return nil }
 
-// A mark is proof only for the whole of what a function did: beside an error
+// A proof counts only for the whole of what a function did: beside an error
 // that carries none something may have left.
-func TestAMarkCountsOnlyWhereNoUnmarkedErrorStandsBesideIt(t *testing.T) {
+func TestAProofCountsOnlyWhereNoOtherErrorStandsBesideIt(t *testing.T) {
 	boom, timeout := errors.New("connection refused"), errors.New("timeout after the last byte")
 	unsent, refused := deed.NotSent(boom), deed.Refused(boom)
 	for _, c := range []struct {
@@ -28,25 +28,25 @@ func TestAMarkCountsOnlyWhereNoUnmarkedErrorStandsBesideIt(t *testing.T) {
 		err  error
 		want deed.Reason
 	}{
-		{"a mark", unsent, deed.ReasonNotSent},
-		{"context around a mark", fmt.Errorf("pay: %w", fmt.Errorf("send: %w", unsent)), deed.ReasonNotSent},
+		{"a proof", unsent, deed.ReasonNotSent},
+		{"context around a proof", fmt.Errorf("pay: %w", fmt.Errorf("send: %w", unsent)), deed.ReasonNotSent},
 		{"context around a refusal", fmt.Errorf("pay: %w", refused), deed.ReasonRefused},
-		{"a mark joined with an unmarked error", errors.Join(unsent, timeout), deed.ReasonOutcomeUnknown},
-		{"an unmarked error joined with a mark", errors.Join(timeout, unsent), deed.ReasonOutcomeUnknown},
-		{"a refusal joined with an unmarked error", errors.Join(refused, timeout), deed.ReasonOutcomeUnknown},
-		{"a mark and an unmarked error in one text", fmt.Errorf("first: %w, second: %w", unsent, timeout), deed.ReasonOutcomeUnknown},
-		{"an unmarked error deep beside a mark", fmt.Errorf("pay: %w", errors.Join(unsent, fmt.Errorf("twice: %w", errors.Join(unsent, timeout)))), deed.ReasonOutcomeUnknown},
-		{"two marks", errors.Join(unsent, unsent), deed.ReasonNotSent},
+		{"a proof joined with another error", errors.Join(unsent, timeout), deed.ReasonOutcomeUnknown},
+		{"another error joined with a proof", errors.Join(timeout, unsent), deed.ReasonOutcomeUnknown},
+		{"a refusal joined with another error", errors.Join(refused, timeout), deed.ReasonOutcomeUnknown},
+		{"a proof and another error in one text", fmt.Errorf("first: %w, second: %w", unsent, timeout), deed.ReasonOutcomeUnknown},
+		{"another error deep beside a proof", fmt.Errorf("pay: %w", errors.Join(unsent, fmt.Errorf("twice: %w", errors.Join(unsent, timeout)))), deed.ReasonOutcomeUnknown},
+		{"two proofs", errors.Join(unsent, unsent), deed.ReasonNotSent},
 		{"one of two was refused", errors.Join(unsent, refused), deed.ReasonRefused},
 		{"the first of two was refused", errors.Join(refused, fmt.Errorf("then: %w", unsent)), deed.ReasonRefused},
-		{"a mark around a join", deed.NotSent(errors.Join(boom, timeout)), deed.ReasonNotSent},
+		{"a proof around a join", deed.NotSent(errors.Join(boom, timeout)), deed.ReasonNotSent},
 		{"the outermost of two marks", deed.Refused(unsent), deed.ReasonRefused},
 		{"not sent, without an error", deed.NotSent(nil), deed.ReasonOutcomeUnknown},
 		{"refused, without an error", deed.Refused(nil), deed.ReasonOutcomeUnknown},
 		{"a join with a tree that holds nothing", errors.Join(unsent, hollow{}), deed.ReasonOutcomeUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newRig(t, nil)
 			fails := func(context.Context, deed.Attempt) (deed.Receipt, error) { return deed.Receipt{}, c.err }
 			answer := b.doing(refund("12"), fails)
 			if answer.Operation.Reason != c.want {

@@ -17,7 +17,7 @@ func TestACallWithoutTenantActorOrToolIsDeniedByName(t *testing.T) {
 		"Tool":             func(c *deed.Call) { c.Tool = "" },
 	} {
 		t.Run(field, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newRig(t, nil)
 			call := refund("12")
 			drop(&call)
 			answer := b.do(call)

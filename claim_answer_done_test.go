@@ -24,52 +24,52 @@ func TestAnAnswerIsDoneOnlyWhenWhatItsCallAsksForIsCommitted(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		rule     func(*deed.Rule)
-		answer   func(b *bench) deed.Answer
+		answer   func(b *rig) deed.Answer
 		decision deed.Decision
 		status   deed.Status
 		receipt  string
 	}{
-		{"the first call", nil, func(b *bench) deed.Answer { return b.do(refund("12")) }, deed.Execute, deed.StatusCommitted, "re_1"},
-		{"its repeat", nil, func(b *bench) deed.Answer {
+		{"the first call", nil, func(b *rig) deed.Answer { return b.do(refund("12")) }, deed.Execute, deed.StatusCommitted, "re_1"},
+		{"its repeat", nil, func(b *rig) deed.Answer {
 			b.do(refund("12"))
 			return b.do(refund("12"))
 		}, deed.Replay, deed.StatusCommitted, "re_1"},
-		{"other arguments under a key that is committed", nil, func(b *bench) deed.Answer {
+		{"other arguments under a key that is committed", nil, func(b *rig) deed.Answer {
 			b.do(refund("12"))
 			return b.do(refund("13"))
 		}, deed.Conflict, deed.StatusCommitted, ""},
-		{"an effect whose answer was lost", nil, func(b *bench) deed.Answer {
+		{"an effect whose answer was lost", nil, func(b *rig) deed.Answer {
 			return b.doing(refund("12"), lost)
 		}, deed.Execute, deed.StatusUncertain, ""},
-		{"the repeat of it", nil, func(b *bench) deed.Answer {
+		{"the repeat of it", nil, func(b *rig) deed.Answer {
 			b.doing(refund("12"), lost)
 			return b.do(refund("12"))
 		}, deed.Uncertain, deed.StatusUncertain, ""},
-		{"a provider's no", nil, func(b *bench) deed.Answer {
+		{"a provider's no", nil, func(b *rig) deed.Answer {
 			return b.doing(refund("12"), refused)
 		}, deed.Execute, deed.StatusFailed, ""},
-		{"the repeat of it", nil, func(b *bench) deed.Answer {
+		{"the repeat of it", nil, func(b *rig) deed.Answer {
 			b.doing(refund("12"), refused)
 			return b.do(refund("12"))
 		}, deed.Failed, deed.StatusFailed, ""},
-		{"a call that waits for a person", waits, func(b *bench) deed.Answer { return b.do(refund("12")) }, deed.AwaitingApproval, deed.StatusAwaitingApproval, ""},
-		{"a call without a key", nil, func(b *bench) deed.Answer {
+		{"a call that waits for a person", waits, func(b *rig) deed.Answer { return b.do(refund("12")) }, deed.AwaitingApproval, deed.StatusAwaitingApproval, ""},
+		{"a call without a key", nil, func(b *rig) deed.Answer {
 			call := refund("12")
 			call.Key = nil
 			return b.do(call)
 		}, deed.Denied, "", ""},
-		{"a call beside one under way", func(r *deed.Rule) { r.Wait = -1 }, func(b *bench) deed.Answer {
+		{"a call beside one under way", func(r *deed.Rule) { r.Wait = -1 }, func(b *rig) deed.Answer {
 			_, grant := b.claim(b.rt, refund("12"))
 			b.t.Cleanup(func() { b.rt.Release(grant) })
 			answer, _ := b.claim(b.process(), refund("12"))
 			return answer
 		}, deed.InProgress, deed.StatusExecuting, ""},
-		{"what was granted and not yet done", nil, func(b *bench) deed.Answer {
+		{"what was granted and not yet done", nil, func(b *rig) deed.Answer {
 			answer, grant := b.claim(b.rt, refund("12"))
 			b.t.Cleanup(func() { b.rt.Release(grant) })
 			return answer
 		}, deed.Execute, deed.StatusExecuting, ""},
-		{"an attempt whose lease ran out", nil, func(b *bench) deed.Answer {
+		{"an attempt whose lease ran out", nil, func(b *rig) deed.Answer {
 			call := refund("12")
 			call.ManualLease = true
 			b.claim(b.rt, call)
@@ -79,7 +79,7 @@ func TestAnAnswerIsDoneOnlyWhenWhatItsCallAsksForIsCommitted(t *testing.T) {
 		}, deed.Uncertain, deed.StatusUncertain, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			answer := c.answer(newBench(t, c.rule))
+			answer := c.answer(newRig(t, c.rule))
 			if answer.Decision != c.decision || answer.Effective != c.status {
 				t.Fatalf("the answer is %s, %q; the case is of %s, %q", answer.Decision, answer.Effective, c.decision, c.status)
 			}
@@ -97,7 +97,7 @@ func TestAnAnswerIsDoneOnlyWhenWhatItsCallAsksForIsCommitted(t *testing.T) {
 }
 
 // doing is do with another effect.
-func (b *bench) doing(call deed.Call, effect func(context.Context, deed.Attempt) (deed.Receipt, error)) deed.Answer {
+func (b *rig) doing(call deed.Call, effect func(context.Context, deed.Attempt) (deed.Receipt, error)) deed.Answer {
 	b.t.Helper()
 	answer, err := b.rt.Do(context.Background(), call, effect)
 	if err != nil {

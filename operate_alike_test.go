@@ -14,7 +14,7 @@ import (
 )
 
 // alike is what alice is told of beside an operation.
-func (b *bench) alike(op *deed.Operation) []deed.OperationID {
+func (b *rig) alike(op *deed.Operation) []deed.OperationID {
 	b.t.Helper()
 	others, err := deed.Alike(context.Background(), func(ctx context.Context, query deed.Query) (deed.Page, error) {
 		return b.rt.List(ctx, person("alice"), query)
@@ -30,7 +30,7 @@ func (b *bench) alike(op *deed.Operation) []deed.OperationID {
 }
 
 // asked is a call of the tool under a key of its own.
-func (b *bench) asked(who deed.Actor, tenant deed.Tenant, n int) *deed.Operation {
+func (b *rig) asked(who deed.Actor, tenant deed.Tenant, n int) *deed.Operation {
 	b.t.Helper()
 	call := keyed("12", runtime(fmt.Sprintf("refund:order-1042:%d", n)))
 	call.Principal.Actor, call.Principal.Tenant = who, tenant
@@ -41,7 +41,7 @@ func (b *bench) asked(who deed.Actor, tenant deed.Tenant, n int) *deed.Operation
 }
 
 func TestWhoDecidesIsToldOfTheRefundBehindManyThatDidNothing(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	first := b.asked("agent", "acme", 0)
 	b.approve(person("alice"), first)
 	for n := range 60 {
@@ -59,7 +59,7 @@ func TestWhoDecidesIsToldOfTheRefundBehindManyThatDidNothing(t *testing.T) {
 }
 
 func TestNoMoreThanFiftyAlikeAreTold(t *testing.T) {
-	b := newBench(t, approving(nil))
+	b := newRig(t, approving(nil))
 	var asked []deed.OperationID
 	for n := range 53 {
 		asked = append([]deed.OperationID{b.asked(deed.Actor(fmt.Sprintf("agent-%d", n)), "acme", n).ID}, asked...)

@@ -23,7 +23,7 @@ func claimed(amount, token string) deed.Call {
 func impatient(rule *deed.Rule) { rule.Wait = -1 }
 
 func TestTheSameClaimTokenGetsTheSameGrant(t *testing.T) {
-	b := newBench(t, impatient)
+	b := newRig(t, impatient)
 	_, first := b.claim(b.rt, claimed("12", "worker-7/1"))
 	b.clock.Advance(3 * time.Second)
 	answer, again := b.claim(b.process(), claimed("12.0", "worker-7/1"))
@@ -65,7 +65,7 @@ func TestAClaimTokenOpensNothingElse(t *testing.T) {
 		"one of other tenants": {func(c *deed.Call) { c.Principal.Tenant = "globex" }, deed.Execute, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, impatient)
+			b := newRig(t, impatient)
 			b.claim(b.rt, claimed("12", "worker-7/1"))
 			call := claimed("12", "worker-7/1")
 			c.change(&call)
@@ -76,7 +76,7 @@ func TestAClaimTokenOpensNothingElse(t *testing.T) {
 }
 
 func TestALostLeaseIsSettledByItsClaimAndRunsAgain(t *testing.T) {
-	b := newBench(t, impatient)
+	b := newRig(t, impatient)
 	_, first := b.claim(b.rt, claimed("12", "worker-7/1"))
 	b.clock.Advance(31 * time.Second)
 	answer, grant := b.claim(b.rt, claimed("12", "worker-7/1"))
@@ -106,7 +106,7 @@ func TestALostLeaseIsSettledByItsClaimAndRunsAgain(t *testing.T) {
 func TestWhoMayTakeUpAGrant(t *testing.T) {
 	reader := deed.Principal{Tenant: "acme", Actor: "reader", Rights: []deed.Right{deed.RightCall, deed.RightRead}}
 	stranger := deed.Principal{Tenant: "globex", Actor: "agent", Rights: agent.Rights}
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, claimed("12", "worker-7/1"))
 	gateway := refund("13")
 	gateway.Key = deed.OperationKey("refund:order-1042:other")
@@ -138,7 +138,7 @@ func TestWhoMayTakeUpAGrant(t *testing.T) {
 }
 
 func TestAnotherProcessRenewsAndSettlesAClaim(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, first := b.claim(b.rt, claimed("12", ""))
 	b.clock.Advance(20 * time.Second)
 	other := b.process()
@@ -179,7 +179,7 @@ func TestACallMayNameThePartsOfItsKey(t *testing.T) {
 		call.Key, call.Derive, call.Meta = nil, parts, map[string]string{"run": run}
 		return call
 	}
-	b := newBench(t, impatient)
+	b := newRig(t, impatient)
 	_, first := b.claim(b.rt, derived("r1", "meta.run", "/order_id"))
 	b.settle(b.rt, first, deed.Outcome{Kind: deed.OutcomeSuccess, Result: []byte(`{}`)})
 	answer, _ := b.claim(b.process(), derived("r1", "meta.run", "/order_id"))
@@ -189,7 +189,7 @@ func TestACallMayNameThePartsOfItsKey(t *testing.T) {
 	answer, _ = b.claim(b.rt, derived("r1", "meta.step"))
 	b.want(answer, deed.Denied, deed.ReasonMissingOperationKey, 0)
 
-	ruled := newBench(t, func(rule *deed.Rule) { rule.Key.From = []string{"meta.run"} })
+	ruled := newRig(t, func(rule *deed.Rule) { rule.Key.From = []string{"meta.run"} })
 	answer, _ = ruled.claim(ruled.rt, derived("r1", "/order_id"))
 	ruled.want(answer, deed.Denied, deed.ReasonBadKey, 0)
 	answer, _ = ruled.claim(ruled.rt, derived("r1", "meta.run"))

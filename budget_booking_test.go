@@ -61,7 +61,7 @@ func order(n int, amount string) deed.Call {
 }
 
 // stands checks what the budget has given out.
-func (b *bench) stands(held, spent int64) {
+func (b *rig) stands(held, spent int64) {
 	b.t.Helper()
 	list, err := b.rt.Budgets(context.Background(), person("alice"), []deed.Budget{b.rule.Spend.Budget})
 	if err != nil {
@@ -78,7 +78,7 @@ func succeeded(remoteID string) deed.Outcome {
 }
 
 func TestMoneyIsHeldFromDispatchAndSpentOnCommit(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	b.stands(0, 0)
 	_, grant := b.claim(b.rt, order(1, "30"))
 	b.stands(30, 0)
@@ -89,7 +89,7 @@ func TestMoneyIsHeldFromDispatchAndSpentOnCommit(t *testing.T) {
 }
 
 func TestWhatDoesNotFitIsRefusedAndNamed(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, open := b.claim(b.rt, order(1, "40.00"))
 	b.do(order(2, "56.80"))
 	answer := b.do(order(3, "12.50"))
@@ -111,7 +111,7 @@ func TestWhatDoesNotFitIsRefusedAndNamed(t *testing.T) {
 }
 
 func TestMoneyStaysHeldWhileNobodyKnows(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, grant := b.claim(b.rt, order(1, "30"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
 	b.clock.Advance(1000 * time.Hour)
@@ -131,7 +131,7 @@ func TestMoneyStaysHeldWhileNobodyKnows(t *testing.T) {
 // operators may do everything.
 var operators = deed.Principal{Tenant: "acme", Actor: "olga", Rights: []deed.Right{deed.RightCall, deed.RightRead, deed.RightApprove, deed.RightResolve, deed.RightAdmin}}
 
-func (b *bench) resolve(id deed.OperationID, res deed.Resolution) {
+func (b *rig) resolve(id deed.OperationID, res deed.Resolution) {
 	b.t.Helper()
 	res.Reason, res.Force = "looked at the provider", true
 	if _, err := b.rt.Resolve(context.Background(), operators, id, res); err != nil {
@@ -140,22 +140,22 @@ func (b *bench) resolve(id deed.OperationID, res deed.Resolution) {
 }
 
 func TestMoneyComesBackWhenNothingWasApplied(t *testing.T) {
-	for name, end := range map[string]func(*bench, *deed.Grant){
-		"a refusal":       func(b *bench, g *deed.Grant) { b.settle(b.rt, g, deed.Outcome{Kind: deed.OutcomeRefused}) },
-		"a final refusal": func(b *bench, g *deed.Grant) { b.settle(b.rt, g, deed.Outcome{Kind: deed.OutcomeRefused, Final: true}) },
-		"proved unsent":   func(b *bench, g *deed.Grant) { b.settle(b.rt, g, deed.Outcome{Kind: deed.OutcomeUnsent}) },
-		"cancelled and then refused": func(b *bench, g *deed.Grant) {
+	for name, end := range map[string]func(*rig, *deed.Grant){
+		"a refusal":       func(b *rig, g *deed.Grant) { b.settle(b.rt, g, deed.Outcome{Kind: deed.OutcomeRefused}) },
+		"a final refusal": func(b *rig, g *deed.Grant) { b.settle(b.rt, g, deed.Outcome{Kind: deed.OutcomeRefused, Final: true}) },
+		"proved unsent":   func(b *rig, g *deed.Grant) { b.settle(b.rt, g, deed.Outcome{Kind: deed.OutcomeUnsent}) },
+		"cancelled and then refused": func(b *rig, g *deed.Grant) {
 			if _, err := b.rt.Cancel(context.Background(), agent, g.Operation, "changed my mind"); err != nil {
 				b.t.Fatal(err)
 			}
 			b.stands(30, 0)
 			b.settle(b.rt, g, deed.Outcome{Kind: deed.OutcomeRefused})
 		},
-		"a person says so": func(b *bench, g *deed.Grant) {
+		"a person says so": func(b *rig, g *deed.Grant) {
 			b.settle(b.rt, g, deed.Outcome{Kind: deed.OutcomeUnknown})
 			b.resolve(g.Operation, deed.Resolution{Outcome: deed.ResolveNotApplied})
 		},
-		"abandoned, then a person says so": func(b *bench, g *deed.Grant) {
+		"abandoned, then a person says so": func(b *rig, g *deed.Grant) {
 			b.settle(b.rt, g, deed.Outcome{Kind: deed.OutcomeUnknown})
 			b.resolve(g.Operation, deed.Resolution{Outcome: deed.ResolveAbandon})
 			b.stands(0, 30)
@@ -163,7 +163,7 @@ func TestMoneyComesBackWhenNothingWasApplied(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, spending(nil))
+			b := newRig(t, spending(nil))
 			_, grant := b.claim(b.rt, order(1, "30"))
 			end(b, grant)
 			b.stands(0, 0)
@@ -172,7 +172,7 @@ func TestMoneyComesBackWhenNothingWasApplied(t *testing.T) {
 }
 
 func TestARetryBooksAnew(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, first := b.claim(b.rt, order(1, "60"))
 	b.settle(b.rt, first, deed.Outcome{Kind: deed.OutcomeUnsent})
 	b.clock.Advance(time.Second)
@@ -185,7 +185,7 @@ func TestARetryBooksAnew(t *testing.T) {
 }
 
 func TestALaterProofBooksAgain(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, grant := b.claim(b.rt, order(1, "60"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
 	b.resolve(grant.Operation, deed.Resolution{Outcome: deed.ResolveNotApplied})
@@ -196,7 +196,7 @@ func TestALaterProofBooksAgain(t *testing.T) {
 }
 
 func TestTwoProofsOfTwoObjectsBookTwiceAndOfOneOnce(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, first := b.claim(b.rt, order(1, "30"))
 	b.settle(b.rt, first, deed.Outcome{Kind: deed.OutcomeUnknown})
 	b.resolve(first.Operation, deed.Resolution{Outcome: deed.ResolveNotApplied})
@@ -217,7 +217,7 @@ func TestTwoProofsOfTwoObjectsBookTwiceAndOfOneOnce(t *testing.T) {
 }
 
 func TestAPersonWhoNamesSeveralObjectsBooksEach(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, grant := b.claim(b.rt, order(1, "30"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
 	b.resolve(grant.Operation, deed.Resolution{Outcome: deed.ResolveCommitted, RemoteIDs: []string{"re_1", "re_2"}})
@@ -225,7 +225,7 @@ func TestAPersonWhoNamesSeveralObjectsBooksEach(t *testing.T) {
 }
 
 func TestAPersonWhoNamesTheObjectLaterBooksNothingMore(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, grant := b.claim(b.rt, order(1, "30"))
 	b.settle(b.rt, grant, succeeded(""))
 	b.resolve(grant.Operation, deed.Resolution{Outcome: deed.ResolveCommitted, RemoteIDs: []string{"re_1"}})
@@ -233,7 +233,7 @@ func TestAPersonWhoNamesTheObjectLaterBooksNothingMore(t *testing.T) {
 }
 
 func TestAnotherObjectOfACommittedOperationIsStatedByForceOnly(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, grant := b.claim(b.rt, order(1, "30"))
 	b.settle(b.rt, grant, succeeded("re_1"))
 	person := deed.Principal{Tenant: "acme", Actor: "ana", Rights: []deed.Right{deed.RightRead, deed.RightResolve}}
@@ -258,7 +258,7 @@ func TestAnotherObjectOfACommittedOperationIsStatedByForceOnly(t *testing.T) {
 }
 
 func TestWhatItReallyCostIsRecordedAndNeverRefused(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, grant := b.claim(b.rt, order(1, "60"))
 	out := succeeded("re_1")
 	out.Result = []byte(`{"charged":"140.00"}`)
@@ -271,7 +271,7 @@ func TestWhatItReallyCostIsRecordedAndNeverRefused(t *testing.T) {
 	}
 	b.want(b.do(order(2, "0")), deed.Denied, deed.ReasonBudgetExceeded, 0)
 
-	c := newBench(t, spending(nil))
+	c := newRig(t, spending(nil))
 	_, grant = c.claim(c.rt, order(1, "60"))
 	out.Result = []byte(`{"charged":12.34}`)
 	c.settle(c.rt, grant, out)
@@ -279,7 +279,7 @@ func TestWhatItReallyCostIsRecordedAndNeverRefused(t *testing.T) {
 }
 
 func TestWhatAnEarlierAttemptReallyCostIsRecordedOnTheMoneyOfTheLater(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, first := b.claim(b.rt, order(1, "60"))
 	b.settle(b.rt, first, deed.Outcome{Kind: deed.OutcomeUnknown})
 	b.resolve(first.Operation, deed.Resolution{Outcome: deed.ResolveNotApplied})
@@ -309,7 +309,7 @@ func TestWhatAnEarlierAttemptReallyCostIsRecordedWhileTheNextOneRuns(t *testing.
 		{"which did it again and says for how much", charged("re_2", "150"), 140 + 150},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, spending(nil))
+			b := newRig(t, spending(nil))
 			_, first := b.claim(b.rt, order(1, "60"))
 			b.settle(b.rt, first, deed.Outcome{Kind: deed.OutcomeUnknown})
 			b.resolve(first.Operation, deed.Resolution{Outcome: deed.ResolveNotApplied})
@@ -333,7 +333,7 @@ func TestTheCostThatALookUpFindsIsRecorded(t *testing.T) {
 }
 
 func TestABudgetThatHasGivenOutMoreThanCanBeCountedIsFull(t *testing.T) {
-	b := newBench(t, spending(func(s *deed.SpendRule) { s.Budget.Limit = eur(999_999_999_999) }))
+	b := newRig(t, spending(func(s *deed.SpendRule) { s.Budget.Limit = eur(999_999_999_999) }))
 	var grants []*deed.Grant
 	for n := range 20 {
 		_, grant := b.claim(b.rt, order(n, "1"))
@@ -352,7 +352,7 @@ func TestABudgetThatHasGivenOutMoreThanCanBeCountedIsFull(t *testing.T) {
 }
 
 func TestAnswersToAQuestionTakeTheHeldMoneyOver(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	_, grant := b.claim(b.rt, order(1, "60"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeInputRequired, RequestState: []byte("state")})
 	b.stands(60, 0)
@@ -368,14 +368,14 @@ func TestAnswersToAQuestionTakeTheHeldMoneyOver(t *testing.T) {
 }
 
 func TestSpentMoneyCountsForItsWindow(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	b.do(order(1, "100"))
 	b.clock.Advance(24*time.Hour - time.Microsecond)
 	b.want(b.do(order(2, "1")), deed.Denied, deed.ReasonBudgetExceeded, 1)
 	b.clock.Advance(time.Microsecond)
 	b.want(b.do(order(2, "100")), deed.Execute, "", 2)
 
-	c := newBench(t, spending(func(s *deed.SpendRule) { s.Budget.Window, s.Budget.Calendar = 0, "day" }))
+	c := newRig(t, spending(func(s *deed.SpendRule) { s.Budget.Window, s.Budget.Calendar = 0, "day" }))
 	c.do(order(1, "100"))
 	c.clock.Advance(12*time.Hour - time.Microsecond)
 	c.want(c.do(order(2, "1")), deed.Denied, deed.ReasonBudgetExceeded, 1)
@@ -392,7 +392,7 @@ func TestBudgetsAreSharedByTheirScope(t *testing.T) {
 		},
 	} {
 		t.Run(scope, func(t *testing.T) {
-			b := newBench(t, spending(func(s *deed.SpendRule) { s.Budget.Scope = scope }))
+			b := newRig(t, spending(func(s *deed.SpendRule) { s.Budget.Scope = scope }))
 			b.want(b.do(order(1, "100")), deed.Execute, "", 1)
 			b.want(b.do(order(2, "1")), deed.Denied, deed.ReasonBudgetExceeded, 1)
 			other := order(3, "100")
@@ -403,7 +403,7 @@ func TestBudgetsAreSharedByTheirScope(t *testing.T) {
 }
 
 func TestWhoGoesOnWithAnOperationSpendsItsActorsShare(t *testing.T) {
-	b := newBench(t, spending(func(s *deed.SpendRule) { s.Budget.Scope = deed.BudgetPerActor }))
+	b := newRig(t, spending(func(s *deed.SpendRule) { s.Budget.Scope = deed.BudgetPerActor }))
 	_, grant := b.claim(b.rt, order(1, "60"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnsent})
 	b.clock.Advance(time.Second)
@@ -414,15 +414,15 @@ func TestWhoGoesOnWithAnOperationSpendsItsActorsShare(t *testing.T) {
 }
 
 func TestAnAmountThatCannotBeReadIsRefused(t *testing.T) {
-	b := newBench(t, spending(nil))
+	b := newRig(t, spending(nil))
 	for _, amount := range []string{`"twelve"`, `0.0000001`, `-1`, `null`} {
 		b.want(b.do(order(1, amount)), deed.Denied, deed.ReasonBadArguments, 0)
 	}
-	p := newBench(t, spending(func(s *deed.SpendRule) {
+	p := newRig(t, spending(func(s *deed.SpendRule) {
 		s.Amount = func([]byte) (deed.Amount, error) { panic("no such field") }
 	}))
 	p.want(p.do(order(1, "1")), deed.Denied, deed.ReasonBadArguments, 0)
-	f := newBench(t, spending(func(s *deed.SpendRule) {
+	f := newRig(t, spending(func(s *deed.SpendRule) {
 		s.Amount = func([]byte) (deed.Amount, error) { return 0, errors.New("there is no amount at /total") }
 	}))
 	if answer := f.do(order(1, "1")); !strings.Contains(answer.Text, "/total") {
@@ -431,7 +431,7 @@ func TestAnAmountThatCannotBeReadIsRefused(t *testing.T) {
 }
 
 func TestWhatWaitsForAPersonBooksOnlyWhenItRuns(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) {
+	b := newRig(t, func(rule *deed.Rule) {
 		rule.Spend, rule.Approval = refunds(nil), &deed.ApprovalRule{}
 	})
 	b.want(b.do(order(9, "101")), deed.Denied, deed.ReasonBudgetExceeded, 0)
@@ -449,7 +449,7 @@ func TestWhatWaitsForAPersonBooksOnlyWhenItRuns(t *testing.T) {
 }
 
 func TestBudgetsAreListedByShareToWhoMayRead(t *testing.T) {
-	b := newBench(t, spending(func(s *deed.SpendRule) { s.Budget.Scope = deed.BudgetPerActor }))
+	b := newRig(t, spending(func(s *deed.SpendRule) { s.Budget.Scope = deed.BudgetPerActor }))
 	b.do(order(1, "10"))
 	other := order(2, "20")
 	other.Principal.Actor = "other-agent"

@@ -17,7 +17,7 @@ import (
 )
 
 func TestReadsPassWithinTheirRate(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) {
+	b := newRig(t, func(rule *deed.Rule) {
 		rule.Effect = deed.EffectReadOnly
 		rule.Rate = deed.Limit{N: 2, Per: time.Minute}
 	})
@@ -34,7 +34,7 @@ func TestReadsPassWithinTheirRate(t *testing.T) {
 }
 
 func TestALoopOfEqualEffectsIsStopped(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) { rule.Repeat = deed.Limit{N: 3, Per: 5 * time.Minute} })
+	b := newRig(t, func(rule *deed.Rule) { rule.Repeat = deed.Limit{N: 3, Per: 5 * time.Minute} })
 	for i := range 5 {
 		answer := b.do(keyed("12", runtime(fmt.Sprintf("refund:order-1042:%04d", i))))
 		if i < 3 {
@@ -47,7 +47,7 @@ func TestALoopOfEqualEffectsIsStopped(t *testing.T) {
 }
 
 func TestPolicyAndSchemaAreCheckedBeforeAKeyIsBound(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) {
+	b := newRig(t, func(rule *deed.Rule) {
 		rule.Deny = func(arguments []byte, _ deed.Principal) string {
 			if string(arguments) == string(refund("99").Arguments) {
 				return "refunds above 50 are not for agents"
@@ -64,14 +64,14 @@ func TestPolicyAndSchemaAreCheckedBeforeAKeyIsBound(t *testing.T) {
 }
 
 func TestWithoutTheRightToCallNothingRuns(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	call := refund("12")
 	call.Principal.Rights = []deed.Right{deed.RightRead}
 	b.want(b.do(call), deed.Denied, deed.ReasonForbidden, 0)
 }
 
 func TestAProcessWithOlderRulesReplaysButDoesNotBegin(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	older := b.rt
 	b.do(refund("12"))
 	b.rule.Matter, b.rule.Revision = []string{"/order_id"}, "2"
@@ -85,7 +85,7 @@ func TestAProcessWithOlderRulesReplaysButDoesNotBegin(t *testing.T) {
 }
 
 func TestARepeatIsComparedUnderTheRulesOfItsRecord(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.do(refund("12"))
 	b.rule.Fingerprint = deed.FingerprintRules{Exclude: []string{"/amount"}}
 	b.rule.Revision = "2"
@@ -95,7 +95,7 @@ func TestARepeatIsComparedUnderTheRulesOfItsRecord(t *testing.T) {
 }
 
 func TestAnUnresolvedTwinIsFoundUnderItsOwnRules(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, refund("12"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
 	b.rule.Fingerprint = deed.FingerprintRules{Exclude: []string{"/note"}}
@@ -105,7 +105,7 @@ func TestAnUnresolvedTwinIsFoundUnderItsOwnRules(t *testing.T) {
 }
 
 func TestAnotherUpstreamGetsNeitherAttemptNorReplay(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	b.do(refund("12"))
 	call := refund("12")
 	call.Facts.UpstreamIdentity = "https://elsewhere.example"
@@ -115,7 +115,7 @@ func TestAnotherUpstreamGetsNeitherAttemptNorReplay(t *testing.T) {
 }
 
 func TestACallersOwnFingerprintIsChecked(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	call := refund("12")
 	call.EffectFingerprint = "sha256:00"
 	b.want(b.do(call), deed.Denied, deed.ReasonFingerprintMismatch, 0)
@@ -124,7 +124,7 @@ func TestACallersOwnFingerprintIsChecked(t *testing.T) {
 }
 
 func TestAKeyArgumentIsLeftOutOfTheFingerprintAndSent(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	call := keyed("1", model("refund:order-1042:first"))
 	call.KeyArgument = "idempotency_key"
 	call.Arguments = []byte(`{"amount":1,"idempotency_key":"refund:order-1042:first"}`)
@@ -142,7 +142,7 @@ func TestAKeyArgumentIsLeftOutOfTheFingerprintAndSent(t *testing.T) {
 }
 
 func TestObserveModeRunsEverythingAndSaysWhatItWouldHaveDone(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) { rule.Mode = deed.ModeObserve })
+	b := newRig(t, func(rule *deed.Rule) { rule.Mode = deed.ModeObserve })
 	b.want(b.do(refund("12")), deed.Execute, "", 1)
 	answer := b.do(refund("12"))
 	if answer.WouldBe != deed.Replay {
@@ -154,7 +154,7 @@ func TestObserveModeRunsEverythingAndSaysWhatItWouldHaveDone(t *testing.T) {
 }
 
 func TestSeventyEqualCallsOfOneModelShareOneEffect(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) { rule.Key.Need = deed.NeedOptional })
+	b := newRig(t, func(rule *deed.Rule) { rule.Key.Need = deed.NeedOptional })
 	release := make(chan struct{})
 	var answers [70]deed.Answer
 	var calls sync.WaitGroup
@@ -208,7 +208,7 @@ func (s *crowdedStore) Transact(ctx context.Context, scope deed.Scope, change fu
 }
 
 func TestACallWhoseWriteFindsNoRoomIsAnsweredFromWhatAnotherBegan(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	first := b.process()
 	b.store = &crowdedStore{Store: b.store, other: func() {
 		if answer, err := first.Do(context.Background(), refund("12"), b.pay); err != nil || answer.Decision != deed.Execute {
@@ -242,8 +242,8 @@ func (s *brokenStore) Load(ctx context.Context, scope deed.Scope) (deed.View, er
 	return s.Store.Load(ctx, scope)
 }
 
-func newBrokenBench(t *testing.T, change func(*deed.Rule)) (*bench, *brokenStore) {
-	b := newBench(t, change)
+func newBrokenBench(t *testing.T, change func(*deed.Rule)) (*rig, *brokenStore) {
+	b := newRig(t, change)
 	broken := &brokenStore{Store: storetest.NewMemory(b.clock)}
 	b.store = broken
 	b.rt = b.process()
@@ -288,7 +288,7 @@ func TestObserveModeRunsWithoutTheLedger(t *testing.T) {
 }
 
 func TestAProposalWaitsForAPersonAndLapses(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) {
+	b := newRig(t, func(rule *deed.Rule) {
 		rule.NeedsApproval = func(arguments []byte, _ deed.Principal) bool { return strings.Contains(string(arguments), "12") }
 		rule.Conditions = []string{"true"}
 		rule.ApprovalExpires = time.Hour
@@ -309,8 +309,8 @@ func TestAProposalWaitsForAPersonAndLapses(t *testing.T) {
 
 func TestResolving(t *testing.T) {
 	person := deed.Principal{Tenant: "acme", Actor: "ana", Rights: []deed.Right{deed.RightRead, deed.RightResolve}}
-	lost := func(t *testing.T) (*bench, *deed.Grant) {
-		b := newBench(t, nil)
+	lost := func(t *testing.T) (*rig, *deed.Grant) {
+		b := newRig(t, nil)
 		_, grant := b.claim(b.rt, refund("12"))
 		b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
 		return b, grant
@@ -341,7 +341,7 @@ func TestResolving(t *testing.T) {
 		b.want(b.do(keyed("12", runtime("refund:order-1042:other"))), deed.Execute, "", 1)
 	})
 	t.Run("it takes a reason, the right, and a live holder's patience", func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newRig(t, nil)
 		call := refund("12")
 		call.ManualLease = true
 		_, grant := b.claim(b.rt, call)
@@ -372,7 +372,7 @@ func TestResolving(t *testing.T) {
 }
 
 func TestCancelling(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, refund("12"))
 	if _, err := b.rt.Cancel(context.Background(), agent, grant.Operation, "changed my mind"); err != nil {
 		t.Fatal(err)
@@ -385,7 +385,7 @@ func TestCancelling(t *testing.T) {
 }
 
 func TestTooOldAndReopened(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, refund("12"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeRefused})
 	b.clock.Advance(25 * time.Hour)
@@ -399,7 +399,7 @@ func TestTooOldAndReopened(t *testing.T) {
 }
 
 func TestAnIdempotentToolMayRunAgainFromUncertain(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) { rule.Effect = deed.EffectIdempotent; rule.Matter = []string{"/order_id"} })
+	b := newRig(t, func(rule *deed.Rule) { rule.Effect = deed.EffectIdempotent; rule.Matter = []string{"/order_id"} })
 	_, grant := b.claim(b.rt, refund("12"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
 	b.want(b.do(refund("12")), deed.Execute, "", 1)
@@ -411,7 +411,7 @@ func TestAnIdempotentToolMayRunAgainFromUncertain(t *testing.T) {
 }
 
 func TestAnIdempotentToolWithoutAMatterRunsAgainOnlyIfItIsTheLatest(t *testing.T) {
-	b := newBench(t, func(rule *deed.Rule) { rule.Effect = deed.EffectIdempotent })
+	b := newRig(t, func(rule *deed.Rule) { rule.Effect = deed.EffectIdempotent })
 	_, first := b.claim(b.rt, keyed("13", runtime("refund:order-1042:first")))
 	b.settle(b.rt, first, deed.Outcome{Kind: deed.OutcomeUnknown})
 	b.clock.Advance(time.Second)
@@ -420,7 +420,7 @@ func TestAnIdempotentToolWithoutAMatterRunsAgainOnlyIfItIsTheLatest(t *testing.T
 }
 
 func TestAnOperatorIsNamedOnce(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	_, grant := b.claim(b.rt, refund("12"))
 	b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
 	person := deed.Principal{Tenant: "acme", Actor: "operator:ana", Rights: []deed.Right{deed.RightRead, deed.RightResolve}}

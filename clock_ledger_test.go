@@ -18,7 +18,7 @@ func TestWhatACallCameBesideIsToldByTheLedgersClock(t *testing.T) {
 		"slow": -10 * time.Second, "a little slow": -300 * time.Millisecond, "the same": 0, "a little fast": 300 * time.Millisecond, "fast": 10 * time.Second,
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(rule *deed.Rule) { rule.Key.Need = deed.NeedOptional })
+			b := newRig(t, func(rule *deed.Rule) { rule.Key.Need = deed.NeedOptional })
 			local := storetest.NewClock(noon.Add(ahead))
 			rt, err := deed.New(deed.Options{Store: b.store, Clock: local, Policy: deed.FixedPolicy{"pay/refund": b.rule}})
 			if err != nil {
