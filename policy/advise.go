@@ -84,16 +84,21 @@ func Advise(config *Config, tools []ListedTool) []Advice {
 			unlisted = append(unlisted, advise(config, policy, ListedTool{Tool: tool, Own: true}))
 			continue
 		}
-		better := "no upstream lists it: correct the name, or remove the entry"
-		if near := nearest(string(tool), names); near != "" {
-			better = "no upstream lists it: write " + near + " instead, or remove the entry"
-		}
 		unlisted = append(unlisted, Advice{
-			Tool: tool, Effect: rule.Effect, Why: rule.Why, Key: keyWord(rule), Guarantee: guarantee(rule), Better: []string{better},
+			Tool: tool, Effect: rule.Effect, Why: rule.Why, Key: keyWord(rule), Guarantee: guarantee(rule), Better: []string{"no upstream lists it: " + RemedyOfUnlisted(tool, names)},
 		})
 	}
 	slices.SortFunc(unlisted, byName)
 	return append(advice, unlisted...)
+}
+
+// RemedyOfUnlisted says what to do with an entry under tools: that names a tool
+// which is not among those that are listed, most likely because it is misspelt.
+func RemedyOfUnlisted(tool deed.Tool, listed []string) string {
+	if near := nearest(string(tool), listed); near != "" {
+		return "write " + near + " instead, or remove the entry"
+	}
+	return "correct the name, or remove the entry"
 }
 
 func advise(config *Config, policy deed.Policy, tool ListedTool) Advice {

@@ -3,6 +3,8 @@
 package policy
 
 import (
+	"strings"
+
 	"github.com/deed-run/deed"
 )
 
@@ -35,16 +37,25 @@ func classify(tool deed.Tool, declared Tool, configured, looks bool, defaults De
 		verb, reads := readVerb(tool)
 		switch {
 		case reads && !isTrue(facts.DestructiveHint):
-			return class{effect: deed.EffectReadOnly, why: "its name begins with the read verb " + verb + " (unknown_tool: infer)"}
+			return class{effect: deed.EffectReadOnly, why: "its name begins with the read verb " + verb + " " + guessed}
 		case reads:
 			return class{effect: deed.EffectNonIdempotent, why: "its name begins with the read verb " + verb + " but it carries destructiveHint" + doubt}
 		}
-		return class{effect: deed.EffectNonIdempotent, why: "nothing says that it only reads (unknown_tool: infer)" + doubt}
+		return class{effect: deed.EffectNonIdempotent, why: "nothing says that it only reads " + guessed + doubt}
 	}
 	if defaults.UnknownTool == UnknownDeny && !configured {
 		return class{effect: deed.EffectNonIdempotent, why: "nothing is known of it (unknown_tool: deny)" + doubt, refused: true}
 	}
 	return class{effect: deed.EffectNonIdempotent, why: "nothing says that it only reads (unknown_tool: " + string(defaults.UnknownTool) + ")" + doubt}
+}
+
+// guessed ends the reason of a class that rests on the tool's name.
+const guessed = "(unknown_tool: infer)"
+
+// GuessedRead reports whether a rule of this package lets a tool pass as a read
+// only because its name says so.
+func GuessedRead(rule deed.Rule) bool {
+	return rule.Effect == deed.EffectReadOnly && strings.HasSuffix(rule.Why, guessed)
 }
 
 // distrusted says why a readOnlyHint does not count, or "".

@@ -3,10 +3,10 @@
 package cli
 
 import (
-	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
 )
 
 // step is something that may be done with an operation where it stands.
@@ -40,7 +40,7 @@ func nextSteps(op *deed.Operation, now time.Time, out outlook, at place) []step 
 	switch state {
 	case deed.StateAwaitingApproval:
 		steps = append(steps, step{What: "it waits for a person until " + op.Approval.ExpiresAt.UTC().Format(time.RFC3339) + "; look at the arguments, then decide:"})
-		if strings.Contains(op.PolicyRevision, " fence ") {
+		if daemon.HeldByFence(op) {
 			steps = append(steps, step{What: "a fence holds it, for the ledger has lost rows and it may have been done (" + place{config: at.config, ledger: at.ledger}.command("ledger fence") + "): look at the provider, and approve it only if it is not there"})
 		}
 		offer(deed.EventApproved, "send exactly this, once", "approve", "--digest "+string(op.Approval.Digest))

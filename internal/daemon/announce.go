@@ -3,10 +3,10 @@
 package daemon
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/policy"
 )
 
 // announcing tells once of each tool that it passes as a read only because of
@@ -17,13 +17,10 @@ type announcing struct {
 	told sync.Map
 }
 
-// guessed is how package policy words a class that rests on a name.
-const guessed = "(unknown_tool: infer)"
-
 // Rule returns the inner rule.
 func (p *announcing) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	rule := p.Policy.Rule(tool, facts)
-	if rule.Effect != deed.EffectReadOnly || !strings.HasSuffix(rule.Why, guessed) {
+	if !policy.GuessedRead(rule) {
 		return rule
 	}
 	if _, known := p.told.LoadOrStore(tool, true); !known {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -168,6 +169,23 @@ func (p *fenced) look(ctx context.Context) (int, error) {
 	return 0, err
 }
 
+// What a fence adds to the revision of every rule.
+const (
+	fenceMark  = " fence "
+	liftedMark = " lifted"
+)
+
+// HeldByFence reports whether an operation was recorded first under the rules of a
+// fence that stood. Of one that is older and was proposed again under them, its
+// record does not tell.
+func HeldByFence(op *deed.Operation) bool {
+	if op == nil {
+		return false
+	}
+	_, fence, under := strings.Cut(op.PolicyRevision, fenceMark)
+	return under && !strings.HasSuffix(fence, liftedMark)
+}
+
 // Rule returns the inner rule; while a fence stands, one that asks for a person
 // whatever the call, and whose hash is another one: a consent that was given
 // under the old rules does not count, and a gateway that has not heard of the
@@ -180,9 +198,9 @@ func (p *fenced) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	if f == nil {
 		return rule
 	}
-	rule.Revision += " fence " + f.ID
+	rule.Revision += fenceMark + f.ID
 	if !f.Stands() {
-		rule.Revision += " lifted"
+		rule.Revision += liftedMark
 		return rule
 	}
 	if !rule.Mutates() {

@@ -4,8 +4,9 @@ package daemon
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,17 +18,16 @@ import (
 // tool which its upstream does not list. Such an entry is most likely misspelt,
 // and the tool that it means runs without the entry's rules.
 func Unlisted(config *policy.Config, upstream string, listed []policy.ListedTool) []string {
-	known := map[deed.Tool]bool{}
-	for _, tool := range listed {
-		known[tool.Tool] = true
+	names := make([]string, len(listed))
+	for i, tool := range listed {
+		names[i] = string(tool.Tool)
 	}
 	var texts []string
-	for _, advice := range policy.Advise(config, listed) {
-		if _, configured := config.Tools[advice.Tool]; !configured || known[advice.Tool] || advice.Tool.Upstream() != upstream {
+	for _, tool := range slices.Sorted(maps.Keys(config.Tools)) {
+		if tool.Upstream() != upstream || slices.Contains(names, string(tool)) {
 			continue
 		}
-		remedy := strings.TrimPrefix(strings.Join(advice.Better, "; "), "no upstream lists it: ")
-		texts = append(texts, filepath.Base(config.File)+" names "+string(advice.Tool)+", which the upstream "+upstream+" does not list: its rules bind nothing; "+remedy)
+		texts = append(texts, filepath.Base(config.File)+" names "+string(tool)+", which the upstream "+upstream+" does not list: its rules bind nothing; "+policy.RemedyOfUnlisted(tool, names))
 	}
 	return texts
 }
