@@ -77,19 +77,27 @@ func doubts(tb testing.TB, store deed.Store, reconciler deed.Reconciler, n int) 
 // committed waits until nothing is due any more and counts what is committed.
 func committed(tb testing.TB, rt *deed.Runtime, s *stub, n int) {
 	tb.Helper()
-	for int(s.at.Load()) < n || s.now.Load() > 0 {
-		runtime.Gosched()
-		time.Sleep(time.Millisecond)
-	}
-	for {
+	until(tb, "all are looked up", func() bool { return int(s.at.Load()) >= n && s.now.Load() == 0 })
+	until(tb, "none is uncertain", func() bool {
 		page, err := rt.List(context.Background(), agent, deed.Query{Statuses: []deed.Status{deed.StatusUncertain}, Limit: 1})
 		if err != nil {
 			tb.Fatal(err)
 		}
-		if len(page.Operations) == 0 {
-			return
+		return len(page.Operations) == 0
+	})
+}
+
+// patience is far more than what is waited for takes on a slow machine.
+const patience = 2 * time.Minute
+
+// until waits for what workers do in goroutines of their own, and fails the test
+// rather than hang.
+func until(tb testing.TB, what string, done func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			tb.Fatalf("after %s it is not so that %s", patience, what)
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -133,9 +141,7 @@ func TestClosingAWorkerEndsItsLookUps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for s.now.Load() < 10 {
-		runtime.Gosched()
-	}
+	until(t, "ten look-ups are under way", func() bool { return s.now.Load() == 10 })
 	if err := w.Close(t.Context()); err != nil || s.now.Load() != 0 {
 		t.Errorf("%v, %d look-ups go on", err, s.now.Load())
 	}
@@ -175,14 +181,10 @@ func TestAWorkerOutlivesALedgerThatIsDown(t *testing.T) {
 	<-s.asked
 	w.Wake()
 	<-s.asked
-	for clock.Waiting() < 2 {
-		runtime.Gosched()
-	}
+	until(t, "the worker waits for its clock", func() bool { return clock.Waiting() >= 2 })
 	clock.Advance(5 * time.Second)
 	<-s.asked
-	for told.Load() < 3 {
-		runtime.Gosched()
-	}
+	until(t, "three failures are told", func() bool { return told.Load() >= 3 })
 	if err := w.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
