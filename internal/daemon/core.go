@@ -80,7 +80,7 @@ type Core struct {
 	outdated outdated
 	// listed is told the tools that an upstream lists.
 	listed func(upstream string, names []string)
-	ending ending
+	ending stopReport
 	// looks are what was begun and not waited for.
 	looks sync.WaitGroup
 	// asks: servers are asked for the schemas by which people's edits are judged.

@@ -26,7 +26,7 @@ type Daemon struct {
 	// bootstrap is the token by which somebody at this machine decides in the
 	// console when nobody can sign in; empty where people can.
 	bootstrap string
-	clockwork
+	background
 	// serves: callers of others reach it, so the lists of its servers are asked for.
 	serves   bool
 	unask    func()
@@ -109,7 +109,7 @@ type ConfigError struct{ err error }
 func (e *ConfigError) Error() string { return e.err.Error() }
 func (e *ConfigError) Unwrap() error { return e.err }
 
-// Start listens and begins the clockwork. After an error everything is closed.
+// Start listens and begins what goes on in the background. After an error everything is closed.
 func (d *Daemon) Start(ctx context.Context) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", d.core.Config.Listen)
@@ -121,7 +121,7 @@ func (d *Daemon) Start(ctx context.Context) error {
 		return errors.Join(&ConfigError{fmt.Errorf("listen tcp %s: %w; nothing was started; choose another address: --listen, or listen: in the configuration", d.core.Config.Listen, err)}, d.core.Close(ctx))
 	}
 	d.listener = listener
-	if err := d.clockwork.start(d.core); err != nil {
+	if err := d.background.start(d.core); err != nil {
 		return errors.Join(err, listener.Close(), d.core.Close(ctx))
 	}
 	d.unask = func() {}
@@ -161,7 +161,7 @@ func (d *Daemon) Stop(ctx context.Context) error {
 		err = d.server.Close()
 	}
 	<-d.done
-	d.clockwork.stop()
+	d.background.stop()
 	// Settling what the drain left over takes its own time.
 	ending, end := context.WithTimeout(context.WithoutCancel(ctx), d.drain)
 	defer end()

@@ -44,7 +44,7 @@ func (c *Core) ServeStdio(ctx context.Context, o StdioOptions, in io.Reader, out
 		Name: o.Upstream, Upstream: up, Principal: o.Principal, Drain: o.Drain,
 		Guard: o.Chaos.disturb(c.gate, func() { close(crashed) }),
 	}
-	var beside clockwork
+	var beside background
 	if err := beside.start(c); err != nil {
 		return errors.Join(err, c.Close(ctx))
 	}

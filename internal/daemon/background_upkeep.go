@@ -11,16 +11,16 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// The pace of the clockwork.
+// The pace of the upkeep.
 const (
 	recoverEvery = 10 * time.Second
 	trimEvery    = time.Hour
 )
 
-// keeper writes what time has done to operations that nobody asks about,
+// upkeep writes what time has done to operations that nobody asks about,
 // removes what retention no longer wants, and looks whether a fence was set. All
 // run at once and then at their pace, until stop.
-type keeper struct {
+type upkeep struct {
 	work    sync.WaitGroup
 	end     context.CancelFunc
 	clock   deed.Clock
@@ -29,19 +29,19 @@ type keeper struct {
 	newer func()
 }
 
-func startKeeper(rt *deed.Runtime, clock deed.Clock, problem func(string), newer func(), fence *fenced) *keeper {
+func startUpkeep(rt *deed.Runtime, clock deed.Clock, problem func(string), newer func(), fence *fenced) *upkeep {
 	ctx, end := context.WithCancel(context.Background())
-	k := &keeper{end: end, clock: clock, problem: problem, newer: newer}
-	k.every(ctx, recoverEvery, "recovery", rt.Recover)
-	k.every(ctx, trimEvery, "retention", rt.Trim)
-	k.every(ctx, FenceEvery, "fence", fence.look)
-	return k
+	u := &upkeep{end: end, clock: clock, problem: problem, newer: newer}
+	u.every(ctx, recoverEvery, "recovery", rt.Recover)
+	u.every(ctx, trimEvery, "retention", rt.Trim)
+	u.every(ctx, FenceEvery, "fence", fence.look)
+	return u
 }
 
 // every runs the pass again and again. A problem is told when it begins, not
 // each time.
-func (k *keeper) every(ctx context.Context, pause time.Duration, name string, pass func(context.Context) (int, error)) {
-	k.work.Go(func() {
+func (u *upkeep) every(ctx context.Context, pause time.Duration, name string, pass func(context.Context) (int, error)) {
+	u.work.Go(func() {
 		failing := false
 		for {
 			_, err := pass(ctx)
@@ -50,13 +50,13 @@ func (k *keeper) every(ctx context.Context, pause time.Duration, name string, pa
 			}
 			switch {
 			case errors.Is(err, deed.ErrLedgerVersion):
-				k.newer()
+				u.newer()
 			case err != nil && !failing:
-				k.problem(name + ": " + err.Error() + "; it is tried again")
+				u.problem(name + ": " + err.Error() + "; it is tried again")
 			}
 			failing = err != nil
 			select {
-			case <-k.clock.After(pause):
+			case <-u.clock.After(pause):
 			case <-ctx.Done():
 				return
 			}
@@ -64,7 +64,7 @@ func (k *keeper) every(ctx context.Context, pause time.Duration, name string, pa
 	})
 }
 
-func (k *keeper) stop() {
-	k.end()
-	k.work.Wait()
+func (u *upkeep) stop() {
+	u.end()
+	u.work.Wait()
 }

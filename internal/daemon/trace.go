@@ -9,11 +9,11 @@ import (
 	"github.com/deed-run/deed/telemetry"
 )
 
-// place is where in a trace a call stands. It is written while the Runtime is
+// spanPlace is where in a trace a call stands. It is written while the Runtime is
 // asked and read when the call is sent, which comes after.
-type place struct{ ctx context.Context }
+type spanPlace struct{ ctx context.Context }
 
-type placeKey struct{}
+type spanPlaceKey struct{}
 
 // tracing joins the traces of clients and upstreams: mcpgate.Tracing over
 // package telemetry.
@@ -21,13 +21,13 @@ type tracing struct{}
 
 // Received makes the client's trace the parent of the call.
 func (tracing) Received(ctx context.Context, meta map[string]string) context.Context {
-	return context.WithValue(telemetry.Extract(ctx, meta), placeKey{}, &place{})
+	return context.WithValue(telemetry.Extract(ctx, meta), spanPlaceKey{}, &spanPlace{})
 }
 
 // Sending names the call's own span to the upstream. Baggage stays what the
 // client wrote.
 func (tracing) Sending(ctx context.Context, meta map[string]string) {
-	if p, ok := ctx.Value(placeKey{}).(*place); ok && p.ctx != nil {
+	if p, ok := ctx.Value(spanPlaceKey{}).(*spanPlace); ok && p.ctx != nil {
 		ctx = p.ctx
 	}
 	telemetry.Inject(ctx, meta)
@@ -50,7 +50,7 @@ func placed(observer deed.Observer) deed.Observer {
 // CallStarted returns what the inner Observer does.
 func (o placing) CallStarted(ctx context.Context, call deed.Call) context.Context {
 	started := o.Observer.CallStarted(ctx, call)
-	if p, ok := ctx.Value(placeKey{}).(*place); ok {
+	if p, ok := ctx.Value(spanPlaceKey{}).(*spanPlace); ok {
 		p.ctx = started
 	}
 	return started

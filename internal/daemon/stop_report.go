@@ -11,21 +11,21 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// ending notes which operations become uncertain while a gateway stops: whoever
+// stopReport notes which operations become uncertain while a gateway stops: whoever
 // stopped it is told, for their callers no longer listen.
-type ending struct {
+type stopReport struct {
 	mu    sync.Mutex
 	begun bool
 	left  []deed.OperationID
 }
 
-func (e *ending) begin() {
+func (e *stopReport) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.begun = true
 }
 
-func (e *ending) hear(event deed.Event) {
+func (e *stopReport) hear(event deed.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.begun && event.To == deed.StatusUncertain && event.From != deed.StatusUncertain {
@@ -37,7 +37,7 @@ func (e *ending) hear(event deed.Event) {
 const mostNamed = 3
 
 // text says what was left without an answer, "" for nothing.
-func (e *ending) text() string {
+func (e *stopReport) text() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch n := len(e.left); {
@@ -61,10 +61,10 @@ func names(ids []deed.OperationID) string {
 	return strings.Join(texts, ", ")
 }
 
-// endsWith begins the ending when its stream ends: the client has left.
+// endsWith begins the report when its stream ends: the client has left.
 type endsWith struct {
 	io.Reader
-	ending *ending
+	ending *stopReport
 }
 
 func (r endsWith) Read(p []byte) (int, error) {

@@ -14,16 +14,16 @@ import (
 	"github.com/deed-run/deed/reconcile"
 )
 
-// clockwork is what goes on beside the calls of a gateway: recovery and
+// background is what goes on beside the calls of a gateway: recovery and
 // retention, look-ups that are due, and what people have approved.
-type clockwork struct {
-	keeper  *keeper
+type background struct {
+	upkeep  *upkeep
 	runner  *runner
 	lookups *reconcile.Worker
 }
 
 // start begins it. After an error nothing runs.
-func (w *clockwork) start(c *Core) error {
+func (w *background) start(c *Core) error {
 	if c.reconciler() != nil {
 		worker, err := reconcile.Start(reconcile.Options{Runtime: c.Runtime, Clock: c.Clock, Failed: c.lookUpFailed})
 		if err != nil {
@@ -31,7 +31,7 @@ func (w *clockwork) start(c *Core) error {
 		}
 		w.lookups = worker
 	}
-	w.keeper = startKeeper(c.Runtime, c.Clock, c.log, c.ledgerIsNewer, c.fence)
+	w.upkeep = startUpkeep(c.Runtime, c.Clock, c.log, c.ledgerIsNewer, c.fence)
 	w.runner = startRunner(c)
 	return nil
 }
@@ -39,14 +39,14 @@ func (w *clockwork) start(c *Core) error {
 // lookUpsEnd bounds how long look-ups under way are waited for: they only read.
 const lookUpsEnd = 5 * time.Second
 
-func (w *clockwork) stop() {
+func (w *background) stop() {
 	w.runner.stop()
 	if w.lookups != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), lookUpsEnd)
 		defer cancel()
 		_ = w.lookups.Close(ctx)
 	}
-	w.keeper.stop()
+	w.upkeep.stop()
 }
 
 func (c *Core) lookUpFailed(err error) { c.log("look-up: " + err.Error() + "; it is tried again") }
