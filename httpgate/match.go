@@ -55,7 +55,9 @@ func (r *Route) shape() string {
 
 // splitPath returns the segments of a path, unescaped one by one, so that an
 // escaped slash stays within its segment. It is false for paths that servers
-// read in more than one way.
+// read in more than one way, whatever the routes are: those that are not
+// absolute, with an empty segment before the last one, or with a segment that
+// leads elsewhere.
 func splitPath(escaped string) ([]string, bool) {
 	if !strings.HasPrefix(escaped, "/") {
 		return nil, false
@@ -64,13 +66,46 @@ func splitPath(escaped string) ([]string, bool) {
 	parts := strings.Split(escaped[1:], "/")
 	for i, text := range parts {
 		plain, err := url.PathUnescape(text)
-		if err != nil || plain == "." || plain == ".." || strings.ContainsRune(plain, 0) || plain == "" && i < len(parts)-1 {
+		if err != nil || strings.ContainsRune(plain, 0) || plain == "" && i < len(parts)-1 || leadsElsewhere(plain) {
 			return nil, false
 		}
 		list = append(list, plain)
 	}
 	return list, true
 }
+
+// leadsElsewhere reports whether a server that takes an encoded slash, or a
+// backslash, for a slash finds a dot segment in it (RFC 3986 section 3.3), also
+// behind a second encoding or in front of a parameter.
+func leadsElsewhere(segment string) bool {
+	for _, part := range leniently(segment) {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// leniently takes a segment apart into what a lenient server sees: it decodes once
+// more, splits at every slash, and drops parameters.
+func leniently(segment string) []string {
+	for range mostEncodings {
+		again, err := url.PathUnescape(segment)
+		if err != nil || again == segment {
+			break
+		}
+		segment = again
+	}
+	list := strings.FieldsFunc(segment, func(r rune) bool { return r == '/' || r == '\\' })
+	for i, part := range list {
+		list[i], _, _ = strings.Cut(part, ";")
+	}
+	return list
+}
+
+// mostEncodings bounds how often a segment is decoded; proxies in a row may each
+// do it once.
+const mostEncodings = 4
 
 // value is what stands in the place of a named segment.
 type value struct{ name, text string }
@@ -91,10 +126,12 @@ func (r *Route) match(segments []string) ([]value, bool) {
 	return values, true
 }
 
-// moreExact prefers the route with the earlier literal.
+// moreExact prefers the route with the earlier literal, of two that match the same
+// segments.
 func (r *Route) moreExact(other *Route) bool {
-	for i, s := range r.segments {
-		if literal := s.name == ""; literal != (other.segments[i].name == "") {
+	others := other.withoutEnd()
+	for i, s := range r.withoutEnd() {
+		if literal := s.name == ""; literal != (others[i].name == "") {
 			return literal
 		}
 	}

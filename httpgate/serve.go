@@ -39,7 +39,14 @@ func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ok {
 		route, values, named = s.routes.find(r, segments)
 	}
-	veiled := ok && !named && !safe(r.Method) && s.routes.veiled(r.Method, segments)
+	veiled := false
+	if ok && !safe(r.Method) {
+		by := route
+		if !named {
+			by = nil
+		}
+		veiled = s.routes.veiled(r.Method, segments, by)
+	}
 	if !named && !veiled && !s.known && (safe(r.Method) || s.unnamed == UnnamedPass) {
 		s.pass.ServeHTTP(w, r)
 		return
@@ -49,7 +56,7 @@ func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		unauthenticated(r).write(w, r)
 	case veiled:
-		malformed("the path is that of a route in another spelling, which the upstream may take for the same; nothing was sent; spell it as the route does, or name it in a route of its own").write(w, r)
+		malformed("the path is that of another route in another spelling, which the upstream may take for the same; nothing was sent; spell it as the route does, or name it in a route of its own").write(w, r)
 	case !named && s.unnamed == UnnamedPass:
 		s.pass.ServeHTTP(w, r)
 	case route == nil && !ok:

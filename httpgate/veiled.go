@@ -2,16 +2,24 @@
 
 package httpgate
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// veiled reports whether a path that no route names is that of a route in a
-// spelling that many servers take for the same: another case, a slash at the
-// end or an encoded one, a parameter of a segment (RFC 3986 section 3.3), a
-// suffix for the format. What the route demands must not be escaped by it.
-func (rs *Routes) veiled(method string, segments []string) bool {
+// veiled reports whether a path is that of another route than the one that names
+// it, or of any where none does, in a spelling that many servers take for the
+// same: another case, a slash at the end or an encoded one, a parameter of a
+// segment (RFC 3986 section 3.3), a suffix for the format. What the other route
+// demands must not be escaped by it. A route that is one path, with nothing left
+// open, names that path and no other.
+func (rs *Routes) veiled(method string, segments []string, by *Route) bool {
+	if by != nil && !by.open() {
+		return false
+	}
 	plain := plainPath(segments)
 	for _, r := range rs.list {
-		if r.Method == method && r.veils(plain) {
+		if r.Method == method && r != by && r.veils(plain) && (by == nil || !by.veils(plain) || r.moreExact(by)) {
 			return true
 		}
 	}
@@ -22,8 +30,8 @@ func (rs *Routes) veiled(method string, segments []string) bool {
 func plainPath(segments []string) []string {
 	var list []string
 	for _, segment := range segments {
-		for part := range strings.SplitSeq(segment, "/") {
-			if part, _, _ = strings.Cut(part, ";"); part != "" {
+		for _, part := range leniently(segment) {
+			if part != "" {
 				list = append(list, part)
 			}
 		}
@@ -32,10 +40,7 @@ func plainPath(segments []string) []string {
 }
 
 func (r *Route) veils(plain []string) bool {
-	own := r.segments
-	if n := len(own); n > 0 && own[n-1] == (segment{}) {
-		own = own[:n-1]
-	}
+	own := r.withoutEnd()
 	if len(own) != len(plain) {
 		return false
 	}
@@ -49,4 +54,17 @@ func (r *Route) veils(plain []string) bool {
 		}
 	}
 	return true
+}
+
+// withoutEnd are the segments without the empty one behind a slash at the end.
+func (r *Route) withoutEnd() []segment {
+	if n := len(r.segments); n > 0 && r.segments[n-1] == (segment{}) {
+		return r.segments[:n-1]
+	}
+	return r.segments
+}
+
+// open reports whether the route has a place for any segment.
+func (r *Route) open() bool {
+	return slices.ContainsFunc(r.segments, func(s segment) bool { return s.name != "" })
 }

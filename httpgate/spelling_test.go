@@ -1,0 +1,110 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package httpgate_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/httpgate"
+)
+
+// approved asks for a person's consent.
+func approved(rule *deed.Rule) { rule.Approval = &deed.ApprovalRule{} }
+
+// line sends the head of a request with a key and the body {}, byte for byte, and
+// returns the first line of the answer.
+func (r *rig) line(method, target string) string {
+	r.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	must(r.t, err)
+	defer func() { _ = conn.Close() }()
+	_, err = io.WriteString(conn, method+" "+target+" HTTP/1.1\r\nHost: x\r\nIdempotency-Key: "+key+"\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+	must(r.t, err)
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	must(r.t, err)
+	return strings.TrimSpace(line)
+}
+
+// lenient is an upstream that decodes a path before it normalises it, as nginx does,
+// and drops parameters, as servlet containers do. It counts what it did as /refunds.
+func lenient(t *testing.T) (url string, effects *atomic.Int64) {
+	effects = &atomic.Int64{}
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		at := strings.ReplaceAll(strings.ReplaceAll(r.URL.Path, `\`, "/"), "%2F", "/")
+		at, _, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(at, "%2E", "."), "..;", ".."), ";")
+		if at = strings.ToLower(path.Clean(at)); at == "/refunds" || strings.HasPrefix(at, "/refunds/") || at == "/orders/refunds" {
+			effects.Add(1)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, effects
+}
+
+func TestNoSpellingOfAPathEscapesItsRoute(t *testing.T) {
+	url, effects := lenient(t)
+	r := build(t, setup{upstream: httpgate.Upstream{URL: url}, routes: []httpgate.Route{
+		{Method: http.MethodPost, Pattern: "/refunds", Rule: approved}, {Method: http.MethodPost, Pattern: "/orders/refunds", Rule: approved},
+		{Method: http.MethodPost, Pattern: "/*"}, {Method: http.MethodPost, Pattern: "/orders/*"}, {Method: http.MethodPost, Pattern: "/orders/*/cancel"},
+	}})
+	for name, target := range map[string]string{
+		"a way up within an encoded segment":         "/x%2F..%2Frefunds",
+		"a way up at the beginning of a segment":     "/x/..%2F..%2Frefunds",
+		"a dot within an encoded segment":            "/.%2Frefunds",
+		"a way up within the value of a route":       "/orders/1%2F..%2F..%2Frefunds",
+		"a way up before a route's own literal":      "/orders/..%2F..%2Frefunds%2F./cancel",
+		"a way up behind a backslash":                "/x%5C..%5Crefunds",
+		"a way up that is encoded twice":             "/x/%252E%252E/refunds",
+		"a slash that is encoded twice":              "/x%252F..%252Frefunds",
+		"a way up with a parameter":                  "/x/..;a=b/refunds",
+		"a way up with an empty parameter":           "/x/..;/refunds",
+		"another route behind an encoded slash":      "/%2Frefunds",
+		"another route spelt within an open segment": "/orders%2Frefunds",
+		"another route in capitals":                  "/orders/Refunds",
+		"another route with a parameter":             "/orders/refunds;a=b",
+		"a way up":                                   "/x/../refunds",
+		"an encoded way up":                          "/x/%2e%2e/refunds",
+		"an empty segment":                           "//refunds",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if line := r.line(http.MethodPost, target); !strings.Contains(line, " 400 ") {
+				t.Errorf("%s was answered %q", target, line)
+			}
+		})
+	}
+	if n := effects.Load(); n != 0 {
+		t.Errorf("%d refunds without the approval that the route asks for", n)
+	}
+	if n := r.operations(); n != 0 {
+		t.Errorf("%d operations were recorded", n)
+	}
+}
+
+// An encoded slash is a letter of its segment, and common: names of projects, whole
+// addresses, and keys of objects have some.
+func TestWhatAPathMayHoldIsNoOtherSpelling(t *testing.T) {
+	var seen atomic.Value
+	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen.Store(r.RequestURI) }))
+	defer upstream.Close()
+	r := build(t, setup{upstream: httpgate.Upstream{URL: upstream.URL}, routes: []httpgate.Route{
+		{Method: http.MethodPost, Pattern: "/projects/*/issues"}, {Method: http.MethodPost, Pattern: "/projects/*"}, {Method: http.MethodPost, Pattern: "/sites/*"},
+		{Method: http.MethodPost, Pattern: "/refunds"}, {Method: http.MethodPost, Pattern: "/refunds.json"}, {Method: http.MethodPost, Pattern: "/Refunds/"},
+	}})
+	for i, target := range []string{
+		"/projects/group%2Fproject/issues", "/projects/group%2fproject", "/projects/group%2F.hidden", "/projects/a..b", "/projects/...", "/projects/50%25",
+		"/sites/https%3A%2F%2Fwww.example.com%2F", "/sites/a;b=c", "/sites/C%3A%5Cfolder", "/refunds", "/refunds.json", "/Refunds/", "/other/x%2Fy",
+	} {
+		r.send(http.MethodPost, target, order1, "Idempotency-Key", key+string(rune('a'+i))).wants(t, 200, "Deed-Decision", "execute")
+		if got := seen.Load(); got != target {
+			t.Errorf("%s reached the upstream as %s", target, got)
+		}
+	}
+}
