@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/deed-run/deed/internal/canon"
 )
@@ -101,6 +102,10 @@ func partOf(part string, call Call, pick picker) (json.RawMessage, bool, error) 
 		}
 	default:
 		return pick(call.Arguments, part)
+	}
+	if !utf8.ValidString(text) {
+		// JSON would make one letter of all that it cannot hold, and two facts one.
+		return nil, false, fmt.Errorf("the key is derived from %s, which is not UTF-8: nothing was sent; send it in UTF-8", part)
 	}
 	value, err := json.Marshal(text)
 	return value, true, err

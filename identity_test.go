@@ -134,6 +134,19 @@ func TestDerivedKeys(t *testing.T) {
 	}
 }
 
+// JSON, of which the key is made, has one letter for all that is not UTF-8.
+func TestNoKeyIsDerivedFromAFactThatIsNotUTF8(t *testing.T) {
+	b := newBench(t, derived)
+	for _, run := range []string{"M\xfcller", "M\xf6ller"} {
+		answer := b.do(inRun(run, "100"))
+		b.want(answer, deed.Denied, deed.ReasonBadArguments, 0)
+		if !strings.Contains(answer.Text, "meta.run") {
+			t.Errorf("the part is not named: %s", answer.Text)
+		}
+	}
+	b.want(b.do(inRun("Müller", "100")), deed.Execute, "", 1)
+}
+
 func TestDerivedKeysAreMadeOfNormalisedParts(t *testing.T) {
 	b := newRig(t, func(rule *deed.Rule) {
 		rule.Key = deed.KeyRule{From: []string{"tenant", "/to"}}

@@ -8,14 +8,12 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/deed-run/deed/internal/canon"
 )
@@ -40,19 +38,13 @@ func (r *Route) arguments(x *reading) ([]byte, error) {
 	}
 	o := object{}
 	o.text("method", x.Method)
-	if len(x.values) > 0 {
-		path := map[string]any{}
-		for _, v := range x.values {
-			path[v.name] = v.text
-		}
-		o.any("path", path)
+	path := map[string][]string{}
+	for _, v := range x.values {
+		path[v.name] = []string{v.text}
 	}
-	if len(query) > 0 {
-		o.any("query", named(query))
-	}
-	if headers := r.ownHeaders(x.Header); len(headers) > 0 {
-		o.any("headers", headers)
-	}
+	o.named("path", path)
+	o.named("query", query)
+	o.named("headers", r.ownHeaders(x.Header))
 	target := x.URL.EscapedPath()
 	if x.URL.RawQuery != "" {
 		target += "?" + x.URL.RawQuery
@@ -70,27 +62,14 @@ func (r *Route) arguments(x *reading) ([]byte, error) {
 }
 
 // ownHeaders are those that belong to the effect.
-func (r *Route) ownHeaders(h http.Header) map[string]any {
+func (r *Route) ownHeaders(h http.Header) map[string][]string {
 	own := map[string][]string{}
 	for _, name := range r.Headers {
 		if values := h.Values(name); len(values) > 0 {
 			own[strings.ToLower(name)] = values
 		}
 	}
-	return named(own)
-}
-
-// named makes one value of a name a string and several a list.
-func named(values map[string][]string) map[string]any {
-	list := map[string]any{}
-	for name, v := range values {
-		if len(v) == 1 {
-			list[name] = v[0]
-		} else {
-			list[name] = v
-		}
-	}
-	return list
+	return own
 }
 
 // body adds a body by its media type.
@@ -118,12 +97,12 @@ func (o *object) body(x *reading) error {
 		}
 		o.last = x.body
 		return nil
-	case plain && kind == "application/x-www-form-urlencoded" && utf8.Valid(x.body):
+	case plain && kind == "application/x-www-form-urlencoded":
 		form, err := url.ParseQuery(string(x.body))
 		if err != nil {
 			return fmt.Errorf("the form cannot be read: %w", err)
 		}
-		o.any("form", named(form))
+		o.named("form", form)
 	default:
 		if kind == typeJSON {
 			// JSON in another alphabet or compressed: its type says so.
@@ -192,9 +171,27 @@ type object struct {
 	err  error
 }
 
+// named adds names with their values, one as a string and several as a list, if
+// there are any.
+func (o *object) named(member string, values map[string][]string) {
+	list := map[string]any{}
+	for name, v := range values {
+		if err := legible("the "+member, append(slices.Clone(v), name)...); err != nil {
+			o.err = err
+			return
+		}
+		if list[name] = v; len(v) == 1 {
+			list[name] = v[0]
+		}
+	}
+	if len(list) > 0 {
+		o.any(member, list)
+	}
+}
+
 func (o *object) text(name, text string) {
-	if !utf8.ValidString(text) || !utf8.ValidString(name) {
-		o.err = errors.New("the request holds text that is not UTF-8")
+	if err := legible("the "+name, name, text); err != nil {
+		o.err = err
 		return
 	}
 	o.any(name, text)

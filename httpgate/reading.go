@@ -102,6 +102,9 @@ func metaOf(h http.Header) (map[string]string, string) {
 			if len(values) > 1 || len(values[0]) > maxMetaBytes || len(short) > maxMetaBytes {
 				return nil, fmt.Sprintf("the header %s is there twice or longer than %d bytes", name, maxMetaBytes)
 			}
+			if err := legible("the header "+name, values[0]); err != nil {
+				return nil, err.Error()
+			}
 			meta[strings.ToLower(short)] = values[0]
 		}
 	}
