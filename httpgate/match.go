@@ -4,7 +4,6 @@ package httpgate
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -140,13 +139,18 @@ func (r *Route) moreExact(other *Route) bool {
 
 // find returns the route of a request, else the one that stands for its method,
 // whose one value is the whole path. It is nil for methods that are not known.
-func (rs *Routes) find(r *http.Request, segments []string) (route *Route, values []value, named bool) {
+func (rs *Routes) find(method string, segments []string) (route *Route, values []value, named bool) {
+	better := func(a, b *Route) bool {
+		if own := a.Method == method; own != (b.Method == method) {
+			return own
+		}
+		return a.moreExact(b)
+	}
 	for _, candidate := range rs.list {
-		if candidate.Method != r.Method {
+		if !candidate.serves(method) {
 			continue
 		}
-		found, ok := candidate.match(segments)
-		if ok && (route == nil || candidate.moreExact(route)) {
+		if found, ok := candidate.match(segments); ok && (route == nil || better(candidate, route)) {
 			route, values = candidate, found
 		}
 	}
@@ -154,7 +158,7 @@ func (rs *Routes) find(r *http.Request, segments []string) (route *Route, values
 		return route, values, true
 	}
 	for _, other := range rs.byTool {
-		if other.segments == nil && other.Method == r.Method {
+		if other.segments == nil && other.Method == method {
 			return other, []value{{"*", "/" + strings.Join(segments, "/")}}, false
 		}
 	}

@@ -104,7 +104,7 @@ func (a *attempt) receive(resp *http.Response) reply {
 // short says that fewer bytes came than were announced, which a handler in this
 // process may do unnoticed.
 func (a *attempt) short(resp *http.Response, total int64) error {
-	if text := resp.Header.Get("Content-Length"); text != "" && bodyAllowed(resp.StatusCode) && resp.StatusCode != http.StatusNotModified {
+	if text := resp.Header.Get("Content-Length"); text != "" && a.x.Method != http.MethodHead && bodyAllowed(resp.StatusCode) && resp.StatusCode != http.StatusNotModified {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n != total {
 			return fmt.Errorf("the answer has %d of %d bytes", total, n)
 		}

@@ -34,20 +34,8 @@ func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	segments, ok := splitPath(r.URL.EscapedPath())
-	route, values, named := (*Route)(nil), []value(nil), false
-	if ok {
-		route, values, named = s.routes.find(r, segments)
-	}
-	veiled := false
-	if ok && !safe(r.Method) {
-		by := route
-		if !named {
-			by = nil
-		}
-		veiled = s.routes.veiled(r.Method, segments, by)
-	}
-	if !named && !veiled && !s.known && (safe(r.Method) || s.unnamed == UnnamedPass) {
+	f := s.look(r)
+	if !f.named && f.wrong == "" && !s.known && (safe(r.Method) || s.unnamed == UnnamedPass) {
 		s.pass.ServeHTTP(w, r)
 		return
 	}
@@ -55,21 +43,28 @@ func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !known:
 		unauthenticated(r).write(w, r)
-	case veiled:
-		malformed("the path is that of another route in another spelling, which the upstream may take for the same; nothing was sent; spell it as the route does, or name it in a route of its own").write(w, r)
-	case !named && s.unnamed == UnnamedPass:
-		s.pass.ServeHTTP(w, r)
-	case route == nil && !ok:
-		malformed("the path can be read in more than one way; nothing was sent").write(w, r)
-	case route == nil:
-		problem(http.StatusMethodNotAllowed, "method-not-allowed", "The method is not known here", "nothing was sent").write(w, r)
-	case !named && !safe(r.Method) && s.unnamed == UnnamedRefuse:
+	case f.wrong != "":
+		malformed(f.wrong).write(w, r)
+	case f.route == nil && (s.unnamed != UnnamedPass || s.routes.folds(r.Method)):
+		problem(http.StatusMethodNotAllowed, "method-not-allowed", "The method is not known here", "nothing was sent; spell it in capitals, or name it in a route").write(w, r)
+	case f.route == nil, !f.named && s.unnamed == UnnamedPass && !safe(r.Method):
+		s.servePassed(w, r, who)
+	case !f.named && s.unnamed == UnnamedRefuse && !safe(r.Method):
 		problem(http.StatusForbidden, "forbidden", "No route names this request", "nothing was sent").write(w, r)
-	case !s.policy.Rule(route.tool(), deed.ToolFacts{}).Mutates():
-		s.serveRead(w, r, route, who)
+	case !s.mutates(f.route):
+		s.serveRead(w, r, f.route, who)
 	default:
-		s.guard(w, r, route, values, who)
+		s.guard(w, r, f.route, f.values, who)
 	}
+}
+
+// servePassed lets through what no route names, for whom may call.
+func (s *side) servePassed(w http.ResponseWriter, r *http.Request, who deed.Principal) {
+	if !who.May(deed.RightCall) {
+		problem(http.StatusForbidden, "forbidden", "A right is missing", "nothing was sent; it takes the right call").write(w, r)
+		return
+	}
+	s.pass.ServeHTTP(w, r)
 }
 
 // serveRead lets a read through, within its limits. It is not recorded, and passes

@@ -108,3 +108,96 @@ func TestWhatAPathMayHoldIsNoOtherSpelling(t *testing.T) {
 		}
 	}
 }
+
+// Another case or slash, and HEAD, for which servers run the handler of GET.
+func TestAGETThatChangesThingsIsEscapedByNoSpellingAndNotByHEAD(t *testing.T) {
+	for name, c := range map[string]struct{ method, path string }{
+		"a slash at the end": {http.MethodGet, "/charge/"}, "another case": {http.MethodGet, "/Charge"}, "a parameter": {http.MethodGet, "/charge;a=b"},
+		"a suffix": {http.MethodGet, "/charge.json"}, "HEAD": {http.MethodHead, "/charge"}, "HEAD in another case": {http.MethodHead, "/Charge"}, "a way up": {http.MethodGet, "/x%2F..%2Fcharge"},
+	} {
+		for _, behind := range []string{"proxy", "middleware"} {
+			t.Run(name+", "+behind, func(t *testing.T) {
+				var effects atomic.Int64
+				api := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { effects.Add(1) })
+				s := setup{routes: []httpgate.Route{{Method: http.MethodGet, Pattern: "/charge", Effect: deed.EffectNonIdempotent}}, handler: api}
+				if behind == "proxy" {
+					upstream := httptest.NewServer(api)
+					t.Cleanup(upstream.Close)
+					s.upstream.URL, s.handler = upstream.URL, nil
+				}
+				r := build(t, s)
+				r.send(http.MethodGet, "/charge", "", "Idempotency-Key", key).wants(t, 200, "Deed-Decision", "execute")
+				r.send(c.method, c.path, "", "Idempotency-Key", key).wants(t, 400)
+				if n := effects.Load(); n != 1 {
+					t.Errorf("%d effects under one key", n)
+				}
+			})
+		}
+	}
+}
+
+// A route for GET that only reads serves HEAD too, under its rule; and where no rule
+// refuses anything, a read passes in the spelling that it has.
+func TestReadsPassInTheirOwnSpelling(t *testing.T) {
+	var asked atomic.Int64
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	r := build(t, setup{handler: handler, routes: []httpgate.Route{{Method: http.MethodPost, Pattern: "/refunds"}, {Method: http.MethodHead, Pattern: "/made", Effect: deed.EffectNonIdempotent}}})
+	for _, path := range []string{"/refunds", "/Refunds/", "//refunds", "/proxy/https://example.com/"} {
+		r.send(http.MethodGet, path, "").wants(t, 200)
+	}
+	r = build(t, setup{handler: handler, routes: []httpgate.Route{{Method: http.MethodGet, Pattern: "/orders/*"}, {Method: http.MethodHead, Pattern: "/made", Effect: deed.EffectNonIdempotent}}})
+	for _, path := range []string{"/orders/1", "/orders/1/", "/Orders/1"} {
+		r.send(http.MethodGet, path, "").wants(t, 200)
+	}
+	r.send(http.MethodHead, "/orders/1", "").wants(t, 200)
+	r.send(http.MethodHead, "/made", "", "Idempotency-Key", key).wants(t, 200, "Deed-Decision", "execute")
+	if n := asked.Load(); n != 9 {
+		t.Errorf("%d requests arrived, want 9", n)
+	}
+}
+
+func passUnnamed(o *httpgate.Options) { o.Unnamed = httpgate.UnnamedPass }
+
+func TestWhatEscapesNoRouteDoesNotWhereTheUnnamedPass(t *testing.T) {
+	url, effects := lenient(t)
+	r := build(t, setup{upstream: httpgate.Upstream{URL: url}, routes: []httpgate.Route{{Method: http.MethodPost, Pattern: "/refunds", Rule: approved}}, edit: passUnnamed})
+	for _, target := range []string{"//refunds", "/./refunds", "/x/../refunds", "/%2e/refunds", "/refunds//", "/refunds/", "/x%2F..%2Frefunds"} {
+		if line := r.line(http.MethodPost, target); !strings.Contains(line, " 400 ") {
+			t.Errorf("POST %s was answered %q", target, line)
+		}
+	}
+	for _, method := range []string{"post", "Post", "pOST"} {
+		if line := r.line(method, "/refunds"); !strings.Contains(line, " 405 ") {
+			t.Errorf("%s /refunds was answered %q", method, line)
+		}
+	}
+	if n := effects.Load(); n != 0 {
+		t.Errorf("%d refunds without the approval that the route asks for", n)
+	}
+	r.send("PURGE", "/refunds", "").wants(t, 200)
+	if n := effects.Load(); n != 1 {
+		t.Errorf("%d requests under a method of its own", n)
+	}
+}
+
+// What passes goes under the upstream's credentials.
+func TestWhatPassesUnnamedTakesTheRightToCall(t *testing.T) {
+	var asked atomic.Int64
+	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer upstream.Close()
+	r := build(t, setup{
+		upstream: httpgate.Upstream{URL: upstream.URL}, routes: []httpgate.Route{{Method: http.MethodPost, Pattern: "/refunds"}},
+		edit: func(o *httpgate.Options) {
+			passUnnamed(o)
+			o.Auth = func(*http.Request) (deed.Principal, bool) {
+				return deed.Principal{Tenant: "acme", Actor: "auditor", Rights: []deed.Right{deed.RightRead}}, true
+			}
+		},
+	})
+	for _, method := range []string{http.MethodGet, http.MethodPost, "PURGE"} {
+		r.send(method, "/payouts", order1, "Idempotency-Key", key).wants(t, 403)
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("%d requests arrived", n)
+	}
+}

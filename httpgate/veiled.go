@@ -11,15 +11,15 @@ import (
 // it, or of any where none does, in a spelling that many servers take for the
 // same: another case, a slash at the end or an encoded one, a parameter of a
 // segment (RFC 3986 section 3.3), a suffix for the format. What the other route
-// demands must not be escaped by it. A route that is one path, with nothing left
-// open, names that path and no other.
-func (rs *Routes) veiled(method string, segments []string, by *Route) bool {
+// demands must not be escaped by it, if guards says that it demands anything. A
+// route that is one path, with nothing left open, names that path and no other.
+func (rs *Routes) veiled(method string, segments []string, by *Route, guards func(*Route) bool) bool {
 	if by != nil && !by.open() {
 		return false
 	}
 	plain := plainPath(segments)
 	for _, r := range rs.list {
-		if r.Method == method && r != by && r.veils(plain) && (by == nil || !by.veils(plain) || r.moreExact(by)) {
+		if r.serves(method) && r != by && r.veils(plain) && (by == nil || !by.veils(plain) || r.moreExact(by)) && guards(r) {
 			return true
 		}
 	}
