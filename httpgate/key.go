@@ -5,6 +5,7 @@ package httpgate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"regexp"
 
 	"github.com/deed-run/deed"
@@ -12,6 +13,10 @@ import (
 )
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// keyHeaders are the names under which clients send a key. None of them goes on to
+// an upstream while the gate guards, so that each names the operation here.
+var keyHeaders = []string{keyheader.Name, "X-Idempotency-Key"}
 
 // carriers are the identities that a request brings: header, and body where the
 // profile has a member for it. wrong says what is the matter with their shape.
@@ -22,12 +27,14 @@ func (r *Route) carriers(x *reading) (list []deed.Carrier, wrong string) {
 		}
 		list = append(list, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.OperationKey(r.scoped(x, key)), Name: name})
 	}
-	keys, problem := keyheader.Keys(x.Header)
-	if problem != "" {
-		return nil, problem
-	}
-	for _, key := range keys {
-		add(key, "the header "+keyheader.Name)
+	for _, header := range keyHeaders {
+		keys, problem := keyheader.Keys(http.Header{keyheader.Name: x.Header.Values(header)})
+		if problem != "" {
+			return nil, problem
+		}
+		for _, key := range keys {
+			add(key, "the header "+header)
+		}
 	}
 	if x.bodyKey != "" {
 		add(x.bodyKey, r.speaks.bodyKey+" in the body")

@@ -98,11 +98,11 @@ func (s *side) guard(w http.ResponseWriter, r *http.Request, route *Route, value
 		return
 	}
 	call, reason, wrong := s.call(route, who, x)
-	if wrong != "" && (!observing || reason == deed.ReasonBadArguments) {
-		if observing {
-			s.unguarded(w, r, x.body)
-			return
-		}
+	switch {
+	case wrong != "" && observing:
+		s.unguarded(w, r, x.body)
+		return
+	case wrong != "":
 		s.refusal(route, deed.Answer{Decision: deed.Denied, Reason: reason, Text: wrong}).write(w, r)
 		return
 	}

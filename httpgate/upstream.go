@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,8 @@ type Upstream struct {
 	// of answers back. Otherwise the client's credentials are for this gateway only.
 	ForwardCredentials bool
 	// KeyHeader carries the key that is minted for the provider, where the rule
-	// declares one; Idempotency-Key by default. The caller's own key never leaves.
+	// declares one; Idempotency-Key by default. The caller's own key leaves only with
+	// what is not guarded: in observe mode, and where the unnamed pass.
 	KeyHeader string
 	// TLS is the client's side of TLS; nil for the system's roots.
 	TLS *tls.Config
@@ -137,7 +139,11 @@ func (u *remote) rewrite(out, in *http.Request) {
 	}
 	out.Host = u.base.Host
 	upgrade, connection := out.Header.Get("Upgrade"), out.Header.Get("Connection")
+	keys := out.Header
 	out.Header = u.header(out.Header)
+	if !safe(in.Method) {
+		handKeysOn(out.Header, keys)
+	}
 	if upgrade != "" {
 		out.Header.Set("Upgrade", upgrade)
 		out.Header.Set("Connection", connection)
@@ -161,8 +167,11 @@ func (u *remote) header(h http.Header) http.Header {
 
 // notForwarded: headers between client and gateway.
 func notForwarded(name string) bool {
+	if slices.Contains(keyHeaders, name) {
+		return true
+	}
 	switch name {
-	case keyheader.Name, "X-Idempotency-Key", "Forwarded", "Expect", "Content-Length", "Host", "Proxy-Authorization":
+	case "Forwarded", "Expect", "Content-Length", "Host", "Proxy-Authorization":
 		return true
 	case "X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url", "X-Original-Method":
 		// Frameworks take these for the request itself, and the route was found by
@@ -170,6 +179,16 @@ func notForwarded(name string) bool {
 		return true
 	}
 	return strings.HasPrefix(name, "Deed-") || strings.HasPrefix(name, "X-Forwarded-")
+}
+
+// handKeysOn gives the upstream the caller's own keys: where nothing is guarded, an
+// API that honours them is all that keeps an effect from happening twice.
+func handKeysOn(out, in http.Header) {
+	for _, name := range keyHeaders {
+		if values := in.Values(name); len(values) > 0 && out.Values(name) == nil {
+			out[name] = slices.Clone(values)
+		}
+	}
 }
 
 func credential(name string) bool { return name == "Authorization" || name == "Cookie" }
@@ -199,7 +218,11 @@ func (u *remote) send(ctx context.Context, s snapshot, x *reading, g *deed.Grant
 	for name, values := range s.header {
 		req.Header[name] = values
 	}
-	if g.ProviderKey != "" {
+	looksOn := g.Unrecorded || g.Rule.Mode == deed.ModeObserve
+	if looksOn {
+		handKeysOn(req.Header, x.Header)
+	}
+	if g.ProviderKey != "" && !(looksOn && req.Header.Get(u.KeyHeader) != "") {
 		req.Header.Set(u.KeyHeader, g.ProviderKey)
 	}
 	resp, err := u.transport.RoundTrip(req)

@@ -1,0 +1,106 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package httpgate_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/httpgate"
+)
+
+func observe(rule *deed.Rule) { rule.Mode = deed.ModeObserve }
+
+// honouring is an API that does one thing for one key. It tells the keys that it saw.
+func honouring(t *testing.T, header string) (url string, seen func() []string) {
+	var mu sync.Mutex
+	var keys []string
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		keys = append(keys, r.Header.Get(header))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return keys
+	}
+}
+
+// An API that honours the caller's key did the effect once before the gate stood in
+// front of it, and does it once now.
+func TestAGateThatOnlyLooksOnLeavesTheCallersKey(t *testing.T) {
+	stripe := []httpgate.Route{{Method: "POST", Pattern: "/charges", Profile: "stripe"}}
+	for name, s := range map[string]setup{
+		"observing": {routes: stripe, rule: observe},
+		"observing, with a provider key": {routes: []httpgate.Route{{Method: "POST", Pattern: "/charges", Profile: "stripe", Rule: func(rule *deed.Rule) {
+			rule.ProviderKey = &deed.ProviderKeyRule{}
+		}}}, rule: observe},
+		"observing what cannot be recorded": {routes: []httpgate.Route{{Method: "POST", Pattern: "/charges", Profile: "ucp"}}, rule: observe},
+		"what no route names":               {edit: passUnnamed},
+	} {
+		for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+			t.Run(name+", "+header, func(t *testing.T) {
+				var seen func() []string
+				s.upstream.URL, seen = honouring(t, header)
+				r := build(t, s)
+				for range 2 {
+					r.send("POST", "/charges", order1, header, key).wants(t, 200)
+				}
+				if diff := cmp.Diff([]string{key, key}, seen()); diff != "" {
+					t.Errorf("the keys that the API saw (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestAGateThatGuardsKeepsTheCallersKeyAndTakesItUnderBothNames(t *testing.T) {
+	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		t.Run(header, func(t *testing.T) {
+			url, seen := honouring(t, header)
+			r := build(t, setup{upstream: httpgate.Upstream{URL: url}, routes: []httpgate.Route{{Method: "POST", Pattern: "/charges", Profile: "stripe"}}})
+			r.send("POST", "/charges", order1, header, key).wants(t, 200, "Deed-Decision", "execute")
+			r.send("POST", "/charges", order1, header, key).wants(t, 200, "Deed-Decision", "replay")
+			r.send("POST", "/charges", order1, "Idempotency-Key", key, "X-Idempotency-Key", key).wants(t, 200, "Deed-Decision", "replay")
+			r.send("POST", "/charges", order1, "Idempotency-Key", key, "X-Idempotency-Key", other).wants(t, 400, "Deed-Reason", "key_carriers_disagree")
+			if diff := cmp.Diff([]string{""}, seen()); diff != "" {
+				t.Errorf("the keys that the API saw (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// In observe mode everything runs, also what carries a key that cannot be read.
+func TestObservingRunsWhatCarriesABadKey(t *testing.T) {
+	for name, c := range map[string][3]string{
+		"a string without its end": {"ietf", "Idempotency-Key", `"order-1`}, "no UUID": {"ucp", "Idempotency-Key", "order-1"}, "a bad fact": {"ietf", "Deed-Meta-Run", "\xfc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			effects := 0
+			h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { effects++ })
+			r := build(t, setup{handler: h, routes: []httpgate.Route{{Method: "POST", Pattern: "/charges", Profile: c[0]}}, rule: observe})
+			r.send("POST", "/charges", order1, c[1], c[2]).wants(t, 200, "Deed-Would-Be", "denied")
+			if effects != 1 {
+				t.Errorf("%d effects", effects)
+			}
+		})
+	}
+}
+
+// A spelling that no route refuses under observation is not refused.
+func TestObservingRefusesNoOtherSpelling(t *testing.T) {
+	effects := 0
+	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { effects++ })
+	r := build(t, setup{handler: h, routes: []httpgate.Route{{Method: "POST", Pattern: "/charges"}}, rule: observe})
+	r.send("POST", "/charges/", order1, "Idempotency-Key", key).wants(t, 200)
+	if effects != 1 {
+		t.Errorf("%d effects", effects)
+	}
+}
