@@ -52,7 +52,7 @@ func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !f.named && s.unnamed == UnnamedRefuse && !safe(r.Method):
 		problem(http.StatusForbidden, "forbidden", "No route names this request", "nothing was sent").write(w, r)
 	case !s.mutates(f.route):
-		s.serveRead(w, r, f.route, who)
+		s.serveRead(w, r, f.route, f.values, who)
 	default:
 		s.guard(w, r, f.route, f.values, who)
 	}
@@ -67,10 +67,27 @@ func (s *side) servePassed(w http.ResponseWriter, r *http.Request, who deed.Prin
 	s.pass.ServeHTTP(w, r)
 }
 
-// serveRead lets a read through, within its limits. It is not recorded, and passes
-// without a ledger.
-func (s *side) serveRead(w http.ResponseWriter, r *http.Request, route *Route, who deed.Principal) {
-	answer, grant, err := s.runtime.Claim(r.Context(), deed.Call{Principal: who, Tool: route.tool(), Arguments: []byte("{}")})
+// serveRead lets a read through, within its limits and conditions. It is not
+// recorded, and passes without a ledger.
+func (s *side) serveRead(w http.ResponseWriter, r *http.Request, route *Route, values []value, who deed.Principal) {
+	call := deed.Call{Principal: who, Tool: route.tool(), Arguments: []byte("{}")}
+	if s.policy.Rule(route.tool(), deed.ToolFacts{}).Deny != nil {
+		// A condition judges what it would judge of a request that changes things.
+		x, err := s.read(w, r, route, values)
+		switch {
+		case errors.Is(err, errTooLong):
+			tooLong(err).write(w, r)
+			return
+		case err == nil:
+			call.Arguments, err = route.arguments(x)
+		}
+		if err != nil {
+			malformed(err.Error()+"; a condition of the route could not be judged, and nothing was sent").write(w, r)
+			return
+		}
+		r = begun(r, x.body)
+	}
+	answer, grant, err := s.runtime.Claim(r.Context(), call)
 	switch {
 	case err != nil:
 		gone(err).write(w, r)
@@ -119,15 +136,22 @@ func (s *side) guard(w http.ResponseWriter, r *http.Request, route *Route, value
 
 // unguarded lets a request through of which nothing can be recorded, in observe
 // mode.
-func (s *side) unguarded(w http.ResponseWriter, r *http.Request, begun []byte) {
+func (s *side) unguarded(w http.ResponseWriter, r *http.Request, body []byte) {
+	w.Header().Set(headerWouldBe, string(deed.Denied))
+	s.pass.ServeHTTP(w, begun(r, body))
+}
+
+// begun is a request of whose body a part, or all, has been read.
+func begun(r *http.Request, body []byte) *http.Request {
 	rest := r.Body
 	again := r.Clone(r.Context())
-	again.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(begun), rest), rest}
-	w.Header().Set(headerWouldBe, string(deed.Denied))
-	s.pass.ServeHTTP(w, again)
+	if rest != nil && rest != http.NoBody {
+		again.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(body), rest), rest}
+	}
+	return again
 }
 
 // await gives the caller what comes first: the outcome, the beginning of a long
