@@ -75,11 +75,11 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 	return r, change, nil
 }
 
-// foundByLowerKey reports whether only a lower carrier was known: the higher
-// one then becomes an alias.
+// foundByLowerKey reports whether only a lower carrier, or an earlier name of
+// the same, was known: the higher one then becomes an alias.
 func (c *claim) foundByLowerKey(view View) bool {
-	return view.Operation != nil && len(c.named.keys) > 1 && c.named.provenance == ProvenanceCallID &&
-		view.Found.Text != c.named.keys[0].Text
+	return view.Operation != nil && len(c.named.keys) > 1 &&
+		(c.named.provenance == ProvenanceCallID || c.named.provenance == ProvenanceRuntime) && view.Found.Text != c.named.keys[0].Text
 }
 
 // policyRefused: policy now refuses an operation that was authorized.

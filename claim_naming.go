@@ -27,13 +27,15 @@ type refusal struct {
 func (rt *Runtime) name(ctx context.Context, call Call, rule Rule, pick picker) (named, *refusal, error) {
 	carriers := call.Carriers
 	if call.Key != nil {
-		carriers = append([]Carrier{{ProvenanceRuntime, call.Key, "Call.Key"}}, carriers...)
+		carriers = append([]Carrier{{Provenance: ProvenanceRuntime, Identity: call.Key, Name: "Call.Key"}}, carriers...)
 	}
 	byProvenance := map[Provenance]Carrier{}
 	for _, carrier := range carriers {
 		if carrier.Provenance == ProvenanceRuntime || carrier.Provenance == ProvenanceModel {
-			if wrong := checkKey(carrier.Identity, call.VisibleASCIIKeys && carrier.Provenance == ProvenanceRuntime); wrong != "" {
-				return named{}, &refusal{ReasonBadKey, carrier.Name + ": " + wrong}, nil
+			for _, identity := range append([]Identity{carrier.Identity}, carrier.Before...) {
+				if wrong := checkKey(identity, call.VisibleASCIIKeys && carrier.Provenance == ProvenanceRuntime); wrong != "" {
+					return named{}, &refusal{ReasonBadKey, carrier.Name + ": " + wrong}, nil
+				}
 			}
 		}
 		other, seen := byProvenance[carrier.Provenance]
@@ -47,8 +49,16 @@ func (rt *Runtime) name(ctx context.Context, call Call, rule Rule, pick picker) 
 	}
 
 	if carrier, ok := byProvenance[ProvenanceRuntime]; ok {
-		key, err := rt.keyOf(ctx, carrier, call, rule)
-		return named{[]Key{key}, ProvenanceRuntime, searchTerms(byProvenance)}, nil, err
+		result := named{provenance: ProvenanceRuntime, search: searchTerms(byProvenance)}
+		for _, identity := range append([]Identity{carrier.Identity}, carrier.Before...) {
+			carrier.Identity = identity
+			key, err := rt.keyOf(ctx, carrier, call, rule)
+			if err != nil {
+				return named{}, nil, err
+			}
+			result.keys = append(result.keys, key)
+		}
+		return result, nil, nil
 	}
 	if len(call.Derive) > 0 {
 		if len(rule.Key.From) > 0 && !slices.Equal(rule.Key.From, call.Derive) {

@@ -61,6 +61,25 @@ func TestKeysThatAreRefused(t *testing.T) {
 	}
 }
 
+// A gateway that names operations in a new way finds those of the old one.
+func TestAnEarlierNameOfACarrierIsFoundAndGivenThePresentOne(t *testing.T) {
+	b := newBench(t, nil)
+	before, now := runtime("refund:order-1042:old"), runtime("refund:order-1042:new")
+	b.want(b.do(keyed("1", before)), deed.Execute, "", 1)
+	both := now
+	both.Before = []deed.Identity{before.Identity}
+	b.want(b.do(keyed("1", both)), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(keyed("1", now)), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(keyed("2", both)), deed.Conflict, deed.ReasonKeyReused, 1)
+
+	fresh := runtime("refund:order-1043:new")
+	fresh.Before = []deed.Identity{deed.OperationKey("refund:order-1043:old")}
+	b.want(b.do(keyed("3", fresh)), deed.Execute, "", 2)
+	b.want(b.do(keyed("3", runtime("refund:order-1043:old"))), deed.Replay, deed.ReasonStored, 2)
+	fresh.Before = []deed.Identity{deed.OperationKey("short")}
+	b.want(b.do(keyed("3", fresh)), deed.Denied, deed.ReasonBadKey, 2)
+}
+
 func TestRuntimeCarriersThatAgreeAreOneKey(t *testing.T) {
 	b := newRig(t, nil)
 	b.want(b.do(keyed("1", runtime(string(firstKey)), runtime(string(firstKey)))), deed.Execute, "", 1)

@@ -105,6 +105,10 @@ type Carrier struct {
 	// Name tells the caller which carrier is meant, such as the header
 	// "Idempotency-Key" or `_meta["deed/idempotency-key"]`.
 	Name string
+	// Before are names that an earlier version of the gateway would have made of
+	// the same carrier, of provenance runtime: an operation that has one of them is
+	// found by it, and is given the present one. nil for most.
+	Before []Identity
 }
 
 // Key is a resolved identity within a tenant, as the ledger stores it. Keys

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/url"
 	"regexp"
+	"strings"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/keyheader"
@@ -25,7 +27,12 @@ func (r *Route) carriers(x *reading) (list []deed.Carrier, wrong string) {
 		if r.speaks.uuidKeys && !uuid.MatchString(key) {
 			wrong = name + " is no UUID"
 		}
-		list = append(list, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.OperationKey(r.scoped(x, key)), Name: name})
+		carrier := deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.OperationKey(r.scoped(key, x.Method, canonicalPath(x.URL))), Name: name}
+		// Up to version 0.1.0 each spelling of a path had operations of its own.
+		if before := deed.OperationKey(r.scoped(key, x.Method, x.URL.EscapedPath())); before != carrier.Identity {
+			carrier.Before = []deed.Identity{before}
+		}
+		list = append(list, carrier)
 	}
 	for _, header := range keyHeaders {
 		keys, problem := keyheader.Keys(http.Header{keyheader.Name: x.Header.Values(header)})
@@ -47,14 +54,35 @@ const longestScoped = 255 - 33
 
 // scoped puts the path into the text of a key where the profile names operations
 // by both.
-func (r *Route) scoped(x *reading, key string) string {
+func (r *Route) scoped(key, method, path string) string {
 	if !r.speaks.byPath || key == "" || len(key) > 255 {
 		return key
 	}
-	sum := sha256.Sum256([]byte(x.Method + " " + r.name + x.URL.EscapedPath()))
+	sum := sha256.Sum256([]byte(method + " " + r.name + path))
 	if len(key) > longestScoped {
 		whole := sha256.Sum256([]byte(key))
 		key = hex.EncodeToString(whole[:])
 	}
 	return key + "@" + hex.EncodeToString(sum[:16])
+}
+
+// canonicalPath spells a path in one way, whatever its client encoded that it need
+// not (RFC 3986 section 6.2.2); an encoded slash stays one.
+func canonicalPath(at *url.URL) string {
+	segments, ok := splitPath(at.EscapedPath())
+	if !ok {
+		return at.EscapedPath()
+	}
+	var b strings.Builder
+	for _, segment := range segments {
+		for i, part := range strings.Split(segment, "/") {
+			if i > 0 {
+				b.WriteString("%2F")
+			} else {
+				b.WriteByte('/')
+			}
+			b.WriteString((&url.URL{Path: "/" + part}).EscapedPath()[1:])
+		}
+	}
+	return b.String()
 }

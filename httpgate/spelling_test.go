@@ -4,6 +4,8 @@ package httpgate_test
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"net"
 	"net/http"
@@ -199,5 +201,50 @@ func TestWhatPassesUnnamedTakesTheRightToCall(t *testing.T) {
 	}
 	if n := asked.Load(); n != 0 {
 		t.Errorf("%d requests arrived", n)
+	}
+}
+
+// A dialect that scopes keys by path has one operation for each path (RFC 3986
+// section 6.2.2): another runtime's retry may encode a colon.
+func TestAKeyOfAPathIsOneInAllItsSpellings(t *testing.T) {
+	var effects atomic.Int64
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		effects.Add(1)
+		_, _ = io.WriteString(w, "charged")
+	})
+	r := build(t, setup{handler: handler, routes: []httpgate.Route{{Method: "POST", Pattern: "/sessions/*/complete", Profile: "acp"}}})
+	r.send("POST", "/sessions/cs%3A1/complete", order1, "Idempotency-Key", key).wants(t, 200, "Deed-Decision", "execute")
+	for _, same := range []string{"/sessions/cs:1/complete", "/sessions/%63s:1/complete", "/sessions/cs%3a1/complete", "/sessions/cs%3A1/complete"} {
+		r.send("POST", same, order1, "Idempotency-Key", key).wants(t, 200, "Deed-Decision", "replay")
+	}
+	if n := effects.Load(); n != 1 {
+		t.Errorf("%d effects under one key for one path", n)
+	}
+	for _, another := range []string{"/sessions/cs%2F1/complete", "/sessions/cs%252F1/complete", "/sessions/cs%3F1/complete", "/sessions/cs2/complete"} {
+		r.send("POST", another, order1, "Idempotency-Key", key).wants(t, 200, "Deed-Decision", "execute")
+	}
+}
+
+// Up to version 0.1.0 a path's key held its spelling.
+func TestAnOperationUnderASpellingOfItsPathIsFound(t *testing.T) {
+	for _, spelling := range []string{"/sessions/cs%3A1/complete", "/sessions/cs:1/complete"} {
+		var effects atomic.Int64
+		handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { effects.Add(1) })
+		r := build(t, setup{handler: handler, routes: []httpgate.Route{{Method: "POST", Pattern: "/sessions/*/complete", Profile: "acp"}}})
+		sum := sha256.Sum256([]byte("POST pay" + spelling))
+		_, grant, err := r.runtime.Claim(t.Context(), deed.Call{
+			Principal: deed.Principal{Tenant: "acme", Actor: "agent", Rights: []deed.Right{deed.RightCall}}, Tool: "pay/POST /sessions/*/complete",
+			Key: deed.OperationKey(key + "@" + hex.EncodeToString(sum[:16])), VisibleASCIIKeys: true, Facts: deed.ToolFacts{UpstreamIdentity: "pay"},
+			Arguments: []byte(`{"method":"POST","path":{"1":"cs:1"},"target":"` + spelling + `","body":` + order1 + `}`),
+		})
+		must(t, err)
+		_, err = r.runtime.Settle(t.Context(), grant, deed.Outcome{Kind: deed.OutcomeSuccess, Result: []byte("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\ncharged")})
+		must(t, err)
+		for _, path := range []string{spelling, "/sessions/cs:1/complete"} {
+			r.send("POST", path, order1, "Idempotency-Key", key).wants(t, 200, "Deed-Decision", "replay")
+		}
+		if n := effects.Load(); n != 0 {
+			t.Errorf("%d effects beside the one that was recorded under %s", n, spelling)
+		}
 	}
 }
