@@ -125,6 +125,12 @@ func marked(body []byte) []byte {
 // finished writes the outcome of this request's own attempt.
 func (s *side) finished(w http.ResponseWriter, r *http.Request, route *Route, e ended) {
 	a := e.answer
+	if a.Operation == nil && a.Effective == "" && !e.reply.whole {
+		defer s.writing(w)()
+		status, says := unanswered(true, e.reply.unsent)
+		_ = s.worded(route, a, status, says).write(w, r)
+		return
+	}
 	own := a.Effective == deed.StatusCommitted || a.Effective == deed.StatusFailed || a.Operation == nil && a.Effective == ""
 	if !own || e.reply.status == 0 || !e.reply.whole || e.reply.passed {
 		s.answered(w, r, route, a)

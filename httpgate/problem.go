@@ -79,11 +79,27 @@ func gone(err error) refused {
 // refusal says no, or not yet, in the words of the route's profile.
 func (s *side) refusal(route *Route, a deed.Answer) refused {
 	status := statusOf(a)
-	spoken := route.speaks.wordsFor(a)
-	if spoken.status != 0 {
+	if spoken := route.speaks.wordsFor(a); spoken.status != 0 {
 		status = spoken.status
 	}
-	says := problems.Of(status, a, route.speaks.keyShape())
+	return s.worded(route, a, status, problems.Of(status, a, route.speaks.keyShape()))
+}
+
+// unanswered tells of a request of which nothing is recorded and that got no answer.
+// It is no 502 where it may have happened: clients repeat those by themselves.
+func unanswered(changes, unsent bool) (status int, says problems.Words) {
+	switch {
+	case unsent:
+		return http.StatusBadGateway, problems.Unsent()
+	case changes:
+		return http.StatusConflict, problems.Unanswered(true)
+	}
+	return http.StatusBadGateway, problems.Unanswered(false)
+}
+
+// worded is an answer in the style of the route's profile.
+func (s *side) worded(route *Route, a deed.Answer, status int, says problems.Words) refused {
+	spoken := route.speaks.wordsFor(a)
 	if text := told(a); text != "" {
 		says.Detail += " (" + text + ")"
 	}

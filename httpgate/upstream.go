@@ -17,7 +17,6 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/keyheader"
-	"github.com/deed-run/deed/internal/problems"
 )
 
 // Upstream is a REST API behind a Gate. URL is required.
@@ -103,8 +102,9 @@ func (u *remote) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if own, ok := r.Context().Value(askedURL{}).(*url.URL); ok {
 		asked.URL = own
 	}
-	says := problems.Unanswered()
-	_ = problem(http.StatusBadGateway, says.Kind, says.Title, says.Detail).write(w, &asked)
+	dialed, ok := errors.AsType[*net.OpError](err)
+	status, says := unanswered(!safe(r.Method), ok && dialed.Op == "dial")
+	_ = problem(status, says.Kind, says.Title, says.Detail).write(w, &asked)
 }
 
 // askedURL is the context's entry for the address that the caller asked: what is

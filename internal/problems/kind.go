@@ -18,6 +18,8 @@ const (
 	Malformed       = "malformed-request"
 	TooLarge        = "body-too-large"
 	NoAnswer        = "no-answer"
+	// NoReply is the proxy's alone, of what is not recorded.
+	NoReply = "no-answer-from-upstream"
 )
 
 // Challenge is the WWW-Authenticate of an answer to a caller who is not known: it

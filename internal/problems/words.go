@@ -78,7 +78,7 @@ func failed(status int, kind string) Words {
 func attempted(status int, a deed.Answer) Words {
 	switch {
 	case a.Operation == nil && status == http.StatusBadGateway:
-		return Unanswered()
+		return Unanswered(true)
 	case status == http.StatusBadGateway:
 		return Words{NotSent, "It could not be sent", "it was not applied: nothing of it left; ask again later, under the same key"}
 	case status == http.StatusUnprocessableEntity:
@@ -92,10 +92,19 @@ func attempted(status int, a deed.Answer) Words {
 }
 
 // Unanswered are the words for a request of which nothing is recorded, when the
-// upstream gave no answer. They promise nothing of the effect: in observe mode
-// the request may have been one that changes something.
-func Unanswered() Words {
-	return Words{NotSent, "The upstream did not answer", "nothing is recorded of this request; one that only reads can be made again"}
+// upstream gave no answer. One that may have changed something may have arrived.
+func Unanswered(changes bool) Words {
+	w := Words{NoReply, "The upstream did not answer", "nothing is recorded of this request, which only reads; it can be made again"}
+	if changes {
+		w.Detail = "it was sent and may have happened, and nothing is recorded of this request; look before it is made again"
+	}
+	return w
+}
+
+// Unsent are the words for a request of which nothing is recorded and, for certain,
+// nothing left.
+func Unsent() Words {
+	return Words{NotSent, "It could not be sent", "nothing of it left, and nothing is recorded of this request; it can be made again"}
 }
 
 func denied(kind string, reason deed.Reason, shape string) Words {

@@ -53,7 +53,7 @@ func TestWordsSayWhatIsEstablished(t *testing.T) {
 			problems.Words{Kind: "in-progress", Title: "The tool asked a question", Detail: "the operation waits for the answer to the question in result"}},
 		"it goes on": {409, deed.Answer{Decision: deed.Execute, Effective: deed.StatusExecuting, Operation: recorded}, "",
 			problems.Words{Kind: "in-progress", Title: "It goes on", Detail: "it was sent and has not ended yet; " + again}},
-		"no answer, and nothing recorded": {502, deed.Answer{Decision: deed.Execute}, "", problems.Unanswered()},
+		"no answer, and nothing recorded": {502, deed.Answer{Decision: deed.Execute}, "", problems.Unanswered(true)},
 		"too late": {410, deed.Answer{Decision: deed.Expired}, "",
 			problems.Words{Kind: "expired", Title: "It is too late", Detail: "it never ran, and may not run under this key any more"}},
 		"no key": {400, deed.Answer{Decision: deed.Denied, Reason: deed.ReasonMissingOperationKey}, "",
