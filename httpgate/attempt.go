@@ -55,43 +55,66 @@ func (s *side) dispatch(route *Route, x *reading, grant *deed.Grant) *attempt {
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(x.Context()))
 	stop := context.AfterFunc(s.ctx, cancel)
+	// over: nothing of the exchange is read any more.
+	over := make(chan struct{})
 	s.work.Go(func() {
 		defer cancel()
 		defer stop()
-		a.wait(ctx)
+		if a.wait(ctx) {
+			<-over
+		}
 	})
-	s.work.Go(func() { a.replies <- a.exchange(ctx) })
+	s.work.Go(func() {
+		defer close(over)
+		a.exchange(ctx)
+	})
 	return a
 }
 
-// exchange makes the request and reads the answer.
-func (a *attempt) exchange(ctx context.Context) reply {
+// exchange makes the request, reads the answer, and hands it over as soon as it says
+// all that it can say.
+func (a *attempt) exchange(ctx context.Context) {
 	frozen, err := a.route.snapshot(a.grant.Arguments)
 	if err != nil {
-		return reply{unsent: true, err: err}
+		a.replies <- reply{unsent: true, err: err}
+		return
 	}
 	p := permit{may: a.grant.MaySend}
 	if !a.grant.Unrecorded {
 		p.left = a.grant.TimeToSend
 	}
+	ctx, cut := context.WithCancel(ctx)
+	defer cut()
 	resp, unsent, err := a.side.sender.send(ctx, frozen, a.x, a.grant, p)
 	if err != nil {
-		return reply{unsent: unsent, err: err}
+		a.replies <- reply{unsent: unsent, err: err}
+		return
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return a.receive(resp)
+	switch within := a.side.errorWithin; {
+	case resp.StatusCode < http.StatusOK:
+		a.replies <- reply{err: fmt.Errorf("HTTP %d, which nobody asked for", resp.StatusCode)}
+		return
+	case resp.StatusCode >= http.StatusMultipleChoices && within > 0 && !a.grant.Unrecorded:
+		// A page that drips, or never ends, holds nobody up.
+		late := time.AfterFunc(within, cut)
+		defer late.Stop()
+	}
+	a.replies <- a.receive(resp)
+	drain(resp.Body)
 }
 
 // wait settles on the reply. Without one in time the outcome is unknown, but the
-// answer is read on, because a late proof counts.
-func (a *attempt) wait(ctx context.Context) {
+// answer is read on, because a late proof counts. It reports whether there was a
+// reply.
+func (a *attempt) wait(ctx context.Context) bool {
 	rule, clock := a.grant.Rule, a.side.clock
 	hard, idle := clock.After(rule.TimeoutHard), clock.After(rule.Timeout)
 	for waiting := true; waiting; {
 		select {
 		case r := <-a.replies:
 			a.settle(ctx, r, a.classify(r))
-			return
+			return true
 		case <-a.moved:
 			idle = clock.After(rule.Timeout)
 		case <-idle:
@@ -105,7 +128,9 @@ func (a *attempt) wait(ctx context.Context) {
 	select {
 	case r := <-a.replies:
 		a.settle(ctx, r, a.classify(r))
+		return true
 	case <-clock.After(rule.Late):
+		return false
 	}
 }
 

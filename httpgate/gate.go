@@ -57,8 +57,9 @@ type Options struct {
 	// MaxBody is the longest body of a request that changes things in bytes, 1 MiB
 	// by default and 2 MiB at most: a longer one is answered 413 and claims nothing.
 	MaxBody int64
-	// ReadWithin bounds how long a body may take to arrive, and WriteWithin how
-	// long a part of an answer may take to leave; 30 s by default.
+	// ReadWithin bounds how long a body may take to arrive, that of a request and
+	// that of an upstream's error, and WriteWithin how long a part of an answer may
+	// take to leave; 30 s by default.
 	ReadWithin  time.Duration
 	WriteWithin time.Duration
 	// Location is the path under which an operation can be looked at, with a

@@ -43,11 +43,11 @@ type long struct {
 }
 
 // receive reads an answer. One that is long, or comes as a stream of events, is
-// handed over as it comes, but for its last byte.
+// handed over as it comes, but for its last byte. Of one that the caller does not
+// get, the status says all, and its body is left.
 func (a *attempt) receive(resp *http.Response) reply {
 	r := reply{stored: stored{resp.StatusCode, kept(resp.Header), nil}, raw: endToEnd(resp.Header)}
 	if !a.passable(resp.StatusCode) {
-		drain(resp.Body)
 		r.whole = true
 		return r
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/problems"
@@ -21,6 +22,9 @@ type side struct {
 	pass http.Handler
 	// known: also what is not guarded needs a principal.
 	known bool
+	// errorWithin bounds how long the body of an error may take; 0 where a handler
+	// writes it, which ends when it ends.
+	errorWithin time.Duration
 	// cookies of answers are the caller's own.
 	cookies bool
 	origins *http.CrossOriginProtection

@@ -73,7 +73,7 @@ func (g *Gate) Proxy(u Upstream) (http.Handler, error) {
 			return nil
 		},
 	}
-	return &side{Gate: g, sender: r, pass: remembering(pass), known: true, cookies: u.ForwardCredentials, origins: http.NewCrossOriginProtection()}, nil
+	return &side{Gate: g, sender: r, pass: remembering(pass), known: true, errorWithin: g.readWithin, cookies: u.ForwardCredentials, origins: http.NewCrossOriginProtection()}, nil
 }
 
 // newTransport keeps connections and speaks HTTP/2 where offered. Its connections
