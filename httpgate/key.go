@@ -5,9 +5,11 @@ package httpgate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/deed-run/deed"
@@ -16,9 +18,13 @@ import (
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// keyHeaders are the names under which clients send a key. None of them goes on to
-// an upstream while the gate guards, so that each names the operation here.
-var keyHeaders = []string{keyheader.Name, "X-Idempotency-Key"}
+// carriesKey reports whether clients send a key under a name, in whatever spelling.
+// None of them goes on to an upstream while the gate guards, so that each names the
+// operation here.
+func carriesKey(name string) bool {
+	name = hyphenated(name)
+	return name == keyheader.Name || name == "X-Idempotency-Key"
+}
 
 // carriers are the identities that a request brings: header, and body where the
 // profile has a member for it. wrong says what is the matter with their shape.
@@ -34,8 +40,11 @@ func (r *Route) carriers(x *reading) (list []deed.Carrier, wrong string) {
 		}
 		list = append(list, carrier)
 	}
-	for _, header := range keyHeaders {
-		keys, problem := keyheader.Keys(http.Header{keyheader.Name: x.Header.Values(header)})
+	for _, header := range slices.Sorted(maps.Keys(x.Header)) {
+		if !carriesKey(header) {
+			continue
+		}
+		keys, problem := keyheader.Keys(http.Header{keyheader.Name: x.Header[header]})
 		if problem != "" {
 			return nil, problem
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"time"
 
@@ -46,7 +47,23 @@ func (g *Gate) Middleware(next http.Handler) http.Handler {
 		g.identity = g.routes.name
 	}
 	g.mu.Unlock()
+	next = unchanged(next)
 	return &side{Gate: g, sender: local{g, next}, pass: next, cookies: true}
+}
+
+// unchanged keeps from a handler what frameworks take for another method or path
+// than the one by which the route was found.
+func unchanged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name := range r.Header {
+			if changesRequest(name) {
+				r = r.Clone(r.Context())
+				maps.DeleteFunc(r.Header, func(name string, _ []string) bool { return changesRequest(name) })
+				break
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // local runs a handler.

@@ -22,6 +22,7 @@ type snapshot struct {
 	kind   string // Content-Type; "" where there is no body
 	coding string // Content-Encoding
 	header http.Header
+	own    []string // names of headers that belong to the effect, also of those that are not there
 	body   []byte
 }
 
@@ -42,7 +43,7 @@ func (r *Route) snapshot(arguments []byte) (snapshot, error) {
 	if err := json.Unmarshal(arguments, &doc); err != nil {
 		return snapshot{}, fmt.Errorf("the snapshot cannot be read: %w", err)
 	}
-	s := snapshot{method: doc.Method, target: doc.Target, kind: doc.Type, coding: doc.Encoding, header: http.Header{}}
+	s := snapshot{method: doc.Method, target: doc.Target, kind: doc.Type, coding: doc.Encoding, header: http.Header{}, own: r.Headers}
 	for name, raw := range doc.Headers {
 		var one string
 		var many []string

@@ -155,40 +155,29 @@ func (u *remote) rewrite(out, in *http.Request) {
 func (u *remote) header(h http.Header) http.Header {
 	out := endToEnd(h)
 	for name := range out {
-		if notForwarded(name) || credential(name) && !u.ForwardCredentials {
+		if notForwarded(name) || credential(hyphenated(name)) && !u.ForwardCredentials {
 			delete(out, name)
 		}
 	}
 	for name, values := range u.Header {
-		out[http.CanonicalHeaderKey(name)] = values
+		name = http.CanonicalHeaderKey(name)
+		dropTwins(out, name)
+		out[name] = values
 	}
 	return out
 }
 
-// notForwarded: headers between client and gateway.
+// notForwarded: headers between client and gateway, in every spelling.
 func notForwarded(name string) bool {
-	if slices.Contains(keyHeaders, name) {
+	name = hyphenated(name)
+	if carriesKey(name) || changesRequest(name) {
 		return true
 	}
 	switch name {
 	case "Forwarded", "Expect", "Content-Length", "Host", "Proxy-Authorization":
 		return true
-	case "X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url", "X-Original-Method":
-		// Frameworks take these for the request itself, and the route was found by
-		// method and path.
-		return true
 	}
 	return strings.HasPrefix(name, "Deed-") || strings.HasPrefix(name, "X-Forwarded-")
-}
-
-// handKeysOn gives the upstream the caller's own keys: where nothing is guarded, an
-// API that honours them is all that keeps an effect from happening twice.
-func handKeysOn(out, in http.Header) {
-	for _, name := range keyHeaders {
-		if values := in.Values(name); len(values) > 0 && out.Values(name) == nil {
-			out[name] = slices.Clone(values)
-		}
-	}
 }
 
 func credential(name string) bool { return name == "Authorization" || name == "Cookie" }
@@ -215,6 +204,7 @@ func (u *remote) send(ctx context.Context, s snapshot, x *reading, g *deed.Grant
 	}
 	setOr(req.Header, "Content-Type", s.kind)
 	setOr(req.Header, "Content-Encoding", s.coding)
+	dropTwins(req.Header, append(slices.Clone(s.own), "Content-Type", "Content-Encoding", http.CanonicalHeaderKey(u.KeyHeader))...)
 	for name, values := range s.header {
 		req.Header[name] = values
 	}
