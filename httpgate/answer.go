@@ -161,8 +161,8 @@ func (s *side) fresh(raw http.Header) http.Header {
 }
 
 // stream hands a long answer over as it comes. Its last byte leaves when the
-// receipt is durable; without one the connection is cut, so that the caller cannot
-// take the answer for whole.
+// receipt is durable; whatever else ends it cuts the connection, so that the caller
+// cannot take the answer for whole.
 func (s *side) stream(w http.ResponseWriter, r *http.Request, a *attempt, l *long) {
 	for name, values := range s.fresh(l.header) {
 		w.Header()[name] = slices.Clone(values)
@@ -179,7 +179,7 @@ func (s *side) stream(w http.ResponseWriter, r *http.Request, a *attempt, l *lon
 		return flush(w) == nil
 	}
 	if flush(w) != nil {
-		return
+		panic(http.ErrAbortHandler)
 	}
 	parts := l.parts
 	for {
@@ -190,19 +190,20 @@ func (s *side) stream(w http.ResponseWriter, r *http.Request, a *attempt, l *lon
 				continue
 			}
 			if !give(part) {
-				return
+				panic(http.ErrAbortHandler)
 			}
 		case e := <-a.ended:
 			done := e.answer.Effective == deed.StatusCommitted || e.answer.Effective == deed.StatusFailed || a.grant.Unrecorded
 			if !done || !e.reply.whole || !e.reply.passed {
 				panic(http.ErrAbortHandler)
 			}
-			if give(e.reply.last) {
-				s.delivered(r, e.answer)
+			if !give(e.reply.last) {
+				panic(http.ErrAbortHandler)
 			}
+			s.delivered(r, e.answer)
 			return
 		case <-r.Context().Done():
-			return
+			panic(http.ErrAbortHandler)
 		}
 	}
 }

@@ -159,7 +159,8 @@ func begun(r *http.Request, body []byte) *http.Request {
 }
 
 // await gives the caller what comes first: the outcome, the beginning of a long
-// answer, or the end of its patience. The attempt goes on whatever it is.
+// answer, or the end of its patience or of its request. The attempt goes on
+// whatever it is.
 func (s *side) await(w http.ResponseWriter, r *http.Request, route *Route, x *reading, a *attempt) {
 	defer close(a.left)
 	select {
@@ -180,6 +181,10 @@ func (s *side) await(w http.ResponseWriter, r *http.Request, route *Route, x *re
 	case <-s.clock.After(a.grant.Rule.AnswerWithin - s.clock.Now().Sub(x.arrived)):
 		s.answered(w, r, route, a.grant.StillRunning())
 	case <-r.Context().Done():
+		// Who ended it may still listen: a client that closed its side of the
+		// connection, or one behind a handler that bounds its requests. Nothing
+		// written would be 200.
+		s.answered(w, r, route, a.grant.StillRunning())
 	}
 }
 

@@ -140,15 +140,19 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, name string, upst
 	if !m.IsRequest() {
 		out.finish(http.StatusAccepted)
 	}
+	var unanswered bool
 	select {
 	case <-out.done:
 	case <-r.Context().Done():
-		out.abandon()
+		unanswered = out.abandon()
 	}
 	s.leave(out)
 	lost := m.Method == "initialize" && out.failed() || remote && out.status() == http.StatusNotFound
 	if lost && s.ID != "" {
 		h.end(s)
+	}
+	if unanswered { // who asked may still listen, and would take what is there for a whole answer
+		panic(http.ErrAbortHandler)
 	}
 }
 

@@ -189,13 +189,15 @@ func (o *httpOutlet) finish(status int) {
 	o.close()
 }
 
-// abandon makes every later write nothing: the handler returns.
-func (o *httpOutlet) abandon() {
+// abandon makes every later write nothing: the handler returns. It reports whether the answer is not whole.
+func (o *httpOutlet) abandon() (unfinished bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.ended {
-		o.close()
+	if o.ended {
+		return false
 	}
+	o.close()
+	return true
 }
 
 func (o *httpOutlet) close() {
