@@ -103,7 +103,7 @@ func refused(err error, text string) deed.Outcome {
 func (c *Connector) exchange(ctx context.Context, trace *outcome.Trace, b built) (answer, *deed.Outcome) {
 	req, err := trace.Request(ctx, b.method, c.base.Scheme+"://"+c.base.Host+c.base.EscapedPath()+b.target, b.body)
 	if err != nil {
-		out := outcome.Lost(true, err.Error())
+		out := outcome.Lost(true, c.address.Hide(err).Error())
 		return answer{}, &out
 	}
 	defer trace.Close()
@@ -136,10 +136,10 @@ func (c *Connector) exchange(ctx context.Context, trace *outcome.Trace, b built)
 	return got, nil
 }
 
-// lost names the request without its query, which may hold secrets.
+// lost names the request without its query, which may hold secrets, and the host as it was written.
 func (c *Connector) lost(trace *outcome.Trace, b built, err error) deed.Outcome {
 	path, _, _ := strings.Cut(b.target, "?")
-	return trace.Lost(fmt.Errorf("%s %s%s: %w", b.method, c.base.Host, path, err))
+	return trace.Lost(c.address.Hide(fmt.Errorf("%s %s%s: %w", b.method, c.base.Host, path, err)))
 }
 
 func isSuccess(status int) bool { return status >= 200 && status < 300 }

@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/deed-run/deed/outcome"
 )
 
 // Connector serves the tools of one API. It is safe for concurrent use; Close it when it is no longer needed.
 type Connector struct {
 	base      *url.URL
+	address   outcome.Address
 	account   string
 	header    http.Header
 	maxBody   int64
@@ -101,11 +104,11 @@ func (r *reader) toolName(m member) {
 }
 
 func (r *reader) baseURL(at place, s *settings) {
-	text, ok := r.text(at)
+	written, ok := r.text(at)
 	if !ok {
 		return
 	}
-	text, ok = r.resolved(at, text)
+	text, ok := r.resolved(at, written)
 	if !ok {
 		return
 	}
@@ -116,7 +119,10 @@ func (r *reader) baseURL(at place, s *settings) {
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
 	base.RawPath = strings.TrimSuffix(base.RawPath, "/")
-	s.base = base
+	s.base, s.address = base, outcome.Address{URL: base.String()}
+	if written != text {
+		s.address.Written = strings.TrimSuffix(written, "/")
+	}
 }
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
@@ -204,15 +210,15 @@ func (r *reader) tie(tools []*tool, list []*lookup) {
 	}
 }
 
-// Account is the declared account, which stands for the upstream identity; otherwise it is the base URL.
+// Account is the declared account, which stands for the upstream identity; otherwise it is the base URL as it was written.
 func (c *Connector) Account() string {
 	if c.account != "" {
 		return c.account
 	}
-	return c.base.String()
+	return c.address.String()
 }
 
-// BaseURL is what the paths of the tools are found under.
+// BaseURL is what the paths of the tools are found under. Parts of it may be secrets.
 func (c *Connector) BaseURL() string { return c.base.String() }
 
 // Close drops idle connections. Calls under way are not ended.

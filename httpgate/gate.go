@@ -46,7 +46,7 @@ type Options struct {
 	// Auth finds out who makes a request, false when nobody known does.
 	Auth func(*http.Request) (deed.Principal, bool)
 	// Identity tells where the effects go, such as the account that an API key
-	// belongs to; by default the upstream's URL, or the name of the routes for
+	// belongs to; by default the upstream's URL as it was written, or the name of the routes for
 	// handlers. A rule's account wins.
 	Identity string
 	// Unnamed is UnnamedGuard by default.

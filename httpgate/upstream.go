@@ -17,12 +17,16 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/keyheader"
+	"github.com/deed-run/deed/outcome"
 )
 
 // Upstream is a REST API behind a Gate. URL is required.
 type Upstream struct {
 	// URL is the base under which the routes' paths are found.
 	URL string
+	// Written is URL as it was configured, with ${NAME} where a secret stands: logs
+	// and records tell of it so. By default URL holds no secret.
+	Written string
 	// Header is set on every request, over whatever the client sent: the upstream's
 	// credentials.
 	Header http.Header
@@ -41,6 +45,7 @@ type Upstream struct {
 type remote struct {
 	Upstream
 	base      *url.URL
+	place     outcome.Address
 	transport *http.Transport
 	log       func(text string)
 }
@@ -48,18 +53,19 @@ type remote struct {
 // Proxy returns a reverse proxy in front of an upstream. Everything that it is
 // asked needs a principal, since the upstream's credentials go with it.
 func (g *Gate) Proxy(u Upstream) (http.Handler, error) {
+	place := outcome.Address{URL: u.URL, Written: u.Written}
 	base, err := url.Parse(u.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.User != nil {
-		return nil, fmt.Errorf("httpgate: the upstream's URL %q is no http or https address without query and password", u.URL)
+		return nil, fmt.Errorf("httpgate: the upstream's URL %q is no http or https address without query and password", place)
 	}
 	if u.KeyHeader == "" {
 		u.KeyHeader = keyheader.Name
 	}
-	r := &remote{Upstream: u, base: base, transport: newTransport(u.TLS), log: g.log}
+	r := &remote{Upstream: u, base: base, place: place, transport: newTransport(u.TLS), log: g.log}
 	g.mu.Lock()
 	g.idle = append(g.idle, r.transport.CloseIdleConnections)
 	if g.identity == "" {
-		g.identity = strings.TrimSuffix(u.URL, "/")
+		g.identity = strings.TrimSuffix(place.String(), "/")
 	}
 	g.mu.Unlock()
 	pass := &httputil.ReverseProxy{
@@ -97,7 +103,7 @@ func (u *remote) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler)
 	}
-	u.log(fmt.Sprintf("%s %s: no answer: %v", r.Method, u.base.Redacted(), err))
+	u.log(fmt.Sprintf("%s %s: no answer: %v", r.Method, u.place, u.place.Hide(err)))
 	asked := *r
 	if own, ok := r.Context().Value(askedURL{}).(*url.URL); ok {
 		asked.URL = own
@@ -187,14 +193,14 @@ func credential(name string) bool { return name == "Authorization" || name == "C
 func (u *remote) send(ctx context.Context, s snapshot, x *reading, g *deed.Grant, p permit) (*http.Response, bool, error) {
 	at, err := u.address(s.target)
 	if err != nil {
-		return nil, true, err
+		return nil, true, u.place.Hide(err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &line{permit: p, cancel: cancel}
 	req, err := http.NewRequestWithContext(l.traced(ctx), s.method, at.String(), newOnce(s.body, l))
 	if err != nil {
 		cancel(nil)
-		return nil, true, err
+		return nil, true, u.place.Hide(err)
 	}
 	req.ContentLength = int64(len(s.body))
 	req.Header = u.header(x.Header)
@@ -222,7 +228,7 @@ func (u *remote) send(ctx context.Context, s snapshot, x *reading, g *deed.Grant
 			err = fmt.Errorf("%w (%w)", cause, err)
 		}
 		cancel(nil)
-		return nil, unsent, fmt.Errorf("%s %s: %w", s.method, at.Redacted(), err)
+		return nil, unsent, fmt.Errorf("%s %s%s: %w", s.method, strings.TrimSuffix(u.place.String(), "/"), s.target, u.place.Hide(err))
 	}
 	resp.Body = &closing{resp.Body, func() { l.stop(); cancel(nil) }}
 	return resp, false, nil

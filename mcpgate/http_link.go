@@ -149,7 +149,7 @@ func (l *httpLink) renew(ctx context.Context, next Message) error {
 	if initialized.Raw != nil {
 		l.post(ctx, &Exchange{Message: initialized, Header: header})
 	}
-	l.remote.Log(fmt.Sprintf("upstream %s: it had forgotten the session; a new one was opened", l.remote.URL))
+	l.remote.Log(fmt.Sprintf("upstream %s: it had forgotten the session; a new one was opened", l.remote.place()))
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (l *httpLink) post(ctx context.Context, x *Exchange) Reply {
 	b := &body{r: bytes.NewReader(x.Message.Raw), gate: x.Gate, late: func() { cancel(errWrittenLate) }}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.remote.URL, b)
 	if err != nil {
-		return Reply{Delivery: Unsent, Err: err}
+		return Reply{Delivery: Unsent, Err: l.remote.veil(err)}
 	}
 	req.ContentLength = int64(len(x.Message.Raw))
 	req.Header.Set("Content-Type", "application/json")
@@ -105,7 +105,7 @@ func (l *httpLink) post(ctx context.Context, x *Exchange) Reply {
 			delivery = Unsent
 		}
 		if m := x.Message.Method; m != "tools/call" && !errors.Is(err, context.Canceled) { // of a call, the record tells
-			l.remote.Log(fmt.Sprintf("upstream %s: %s: no answer: %v", l.remote.URL, m, err))
+			l.remote.Log(fmt.Sprintf("upstream %s: %s: no answer: %v", l.remote.place(), m, l.remote.place().Hide(err)))
 		}
 		return Reply{Delivery: delivery, Err: l.remote.veil(err)}
 	}

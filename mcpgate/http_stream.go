@@ -97,7 +97,7 @@ func (l *httpLink) resume(ctx context.Context, x *Exchange, at *position) (Reply
 func (l *httpLink) read(ctx context.Context, h http.Header, lastID string, head func(int, http.Header), event func(Event) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.remote.URL, nil)
 	if err != nil {
-		return err
+		return l.remote.veil(err)
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	l.headers(req, h, Message{})

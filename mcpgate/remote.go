@@ -21,6 +21,8 @@ import (
 type Remote struct {
 	// URL is the MCP endpoint. Redirects are never followed: a request that was answered with one may have been executed.
 	URL string
+	// Written is URL as it was configured, with ${NAME} where a secret stands: logs and records tell of it so. By default URL holds no secret.
+	Written string
 	// Header is set on every request, over whatever a client sent; credentials belong here.
 	Header http.Header
 	// MaxMessage is the longest message accepted from the upstream in bytes, by default 64 MiB.
@@ -73,8 +75,10 @@ func (u *Remote) veil(err error) error {
 			told = own.Error()
 		}
 	}
-	return &deed.Veiled{Told: told, Err: fmt.Errorf("%s: %w", u.URL, err)}
+	return &deed.Veiled{Told: told, Err: fmt.Errorf("%s: %w", u.place(), u.place().Hide(err))}
 }
+
+func (u *Remote) place() outcome.Address { return outcome.Address{URL: u.URL, Written: u.Written} }
 
 // before is the error of a request that was kept back because one before it failed.
 func before(what string, err error) error {

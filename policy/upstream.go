@@ -251,6 +251,12 @@ func (c *Config) Secrets() []string {
 	for _, confirmation := range c.Confirmations {
 		add(confirmation.Secrets...)
 	}
+	if c.Auth.JWT != nil {
+		add(c.Auth.JWT.JWKS)
+	}
+	if c.Auth.Consents != nil {
+		add(c.Auth.Consents.JWKS)
+	}
 	if c.Auth.OIDC != nil {
 		add(c.Auth.OIDC.ClientSecret)
 	}

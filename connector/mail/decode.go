@@ -95,6 +95,14 @@ func text(into *string) field {
 	}
 }
 
+// written is text that keeps also what stands in the file.
+func written(into, source *string) field {
+	return func(d *decoder, v value) {
+		*source, _ = scalar(v.node)
+		text(into)(d, v)
+	}
+}
+
 // word reads one of several words.
 func word(into *string, words ...string) field {
 	return func(d *decoder, v value) {

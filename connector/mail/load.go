@@ -134,7 +134,7 @@ func (d *decoder) lookup(v value) LookupOptions {
 		"http": func(d *decoder, v value) {
 			o.HTTP = &HTTPLookup{Header: http.Header{}}
 			d.block(v, map[string]field{
-				"url": text(&o.HTTP.URL), "list": text(&o.HTTP.List), "message_id": text(&o.HTTP.MessageID), "id": text(&o.HTTP.ID),
+				"url": written(&o.HTTP.URL, &o.HTTP.Written), "list": text(&o.HTTP.List), "message_id": text(&o.HTTP.MessageID), "id": text(&o.HTTP.ID),
 				"count": text(&o.HTTP.Count), "show": text(&o.HTTP.Show), "headers": d.headers(o.HTTP.Header),
 			}, "url")
 		},

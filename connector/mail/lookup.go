@@ -28,6 +28,8 @@ type LookupOptions struct {
 type HTTPLookup struct {
 	// URL holds {message_id}, without angle brackets, or {marker}; both are escaped.
 	URL string
+	// Written is URL as it was configured, with ${NAME} where a secret stands: errors tell of it so. By default URL holds no secret.
+	Written string
 	// Header is sent along.
 	Header http.Header
 	// List, MessageID and ID are pointers (RFC 6901): to the list of hits in the answer, and to each hit's Message-ID and id. Count, which

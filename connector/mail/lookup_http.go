@@ -41,7 +41,7 @@ func newHTTPLookup(a *Account, o HTTPLookup) (Lookup, error) {
 	}
 	parsed, err := url.Parse(strings.NewReplacer("{message_id}", "x", "{marker}", "x").Replace(o.URL))
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-		return nil, fmt.Errorf("%q is no http or https URL", o.URL)
+		return nil, fmt.Errorf("%q is no http or https URL", outcome.Address{URL: o.URL, Written: o.Written})
 	}
 	for _, pointer := range []string{o.List, o.MessageID, o.ID} {
 		if !strings.HasPrefix(pointer, "/") {
@@ -65,10 +65,11 @@ func (l httpLookup) Find(ctx context.Context, marker string, _ time.Time) (Findi
 		return Finding{}, fmt.Errorf("marker %q is not of letters and digits", shorten(marker, 80))
 	}
 	id := strings.Trim(l.account.messageID(marker), "<>")
-	address := strings.NewReplacer("{message_id}", url.QueryEscape(id), "{marker}", url.QueryEscape(marker)).Replace(l.URL)
-	answer, err := l.get(ctx, address)
+	sought := strings.NewReplacer("{message_id}", url.QueryEscape(id), "{marker}", url.QueryEscape(marker))
+	address := outcome.Address{URL: sought.Replace(l.URL), Written: sought.Replace(l.Written)}
+	answer, err := l.get(ctx, address.URL)
 	if err != nil {
-		return Finding{}, err
+		return Finding{}, address.Hide(err)
 	}
 	hits, ok := listAt(answer, l.List)
 	if !ok {

@@ -130,6 +130,18 @@ func TestLookingByHTTP(t *testing.T) {
 	}
 }
 
+func TestASearchThatDoesNotAnswerTellsItsAddressAsItWasWritten(t *testing.T) {
+	source := "account: a@example.org\nsmtp: {host: 127.0.0.1, port: 25, security: none}\nlookups:\n- http: {url: 'http://127.0.0.1:1/${HOOK}/search?query={message_id}&key=${HOOK}'}\n"
+	a, err := mail.Load([]byte(source), "deed.yaml", 1, func(string) string { return "T0K3N" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = a.Find(t.Context(), marker, time.Time{})
+	if err == nil || strings.Contains(err.Error(), "T0K3N") || !strings.Contains(err.Error(), "${HOOK}") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestLookingInTheServersLog(t *testing.T) {
 	const before = "Nov 29 10:00:00 mx postfix/master[1]: daemon started\n"
 	cleanup := func(queue, id string) string {

@@ -73,7 +73,7 @@ func openDoors(c *Core, auth server.Authenticator) (*doors, error) {
 		for name, value := range up.Headers {
 			header.Set(name, value.Text)
 		}
-		proxy, err := gate.Proxy(httpgate.Upstream{URL: up.URL.Text, Header: header, ForwardCredentials: up.ForwardCredentials, KeyHeader: up.KeyHeader})
+		proxy, err := gate.Proxy(httpgate.Upstream{URL: up.URL.Text, Written: up.URL.Source, Header: header, ForwardCredentials: up.ForwardCredentials, KeyHeader: up.KeyHeader})
 		if err != nil {
 			return nil, errors.Join(err, d.close(context.Background()))
 		}

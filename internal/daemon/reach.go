@@ -19,6 +19,7 @@ import (
 
 	"github.com/deed-run/deed/connector"
 	"github.com/deed-run/deed/connector/mail"
+	"github.com/deed-run/deed/outcome"
 	"github.com/deed-run/deed/policy"
 )
 
@@ -37,6 +38,7 @@ type Outside struct {
 	Issuer   string
 	// Problem says what is wrong already without a connection.
 	Problem string
+	place   outcome.Address
 }
 
 // Outsiders lists what the configuration talks to, apart from its MCP servers.
@@ -57,10 +59,10 @@ func Outsiders(config *policy.Config, getenv func(string) string) []Outside {
 		list = append(list, one)
 	}
 	if j := config.Auth.JWT; j != nil {
-		list = append(list, keySet("auth.jwt", j.JWKS.Text, j.JWKSFile))
+		list = append(list, keySet("auth.jwt", j.JWKS, j.JWKSFile))
 	}
 	if c := config.Auth.Consents; c != nil {
-		list = append(list, keySet("auth.consents", c.JWKS.Text, c.JWKSFile))
+		list = append(list, keySet("auth.consents", c.JWKS, c.JWKSFile))
 	}
 	if o := config.Auth.OIDC; o != nil {
 		one := outsideAt("auth.oidc", o.Issuer)
@@ -105,15 +107,15 @@ func reachedBy(c policy.Connector, getenv func(string) string) []Outside {
 	return nil
 }
 
-func keySet(name, address, file string) Outside {
+func keySet(name string, address policy.Value, file string) Outside {
 	if file != "" {
 		if _, err := keysOf(name, "", file); err != nil {
 			return Outside{Name: name, Problem: err.Error()}
 		}
 		return Outside{Name: name}
 	}
-	one := outsideAt(name, address)
-	one.Document = address
+	one := outsideAt(name, address.Text)
+	one.Document, one.place = address.Text, outcome.Address{URL: address.Text, Written: address.Source}
 	return one
 }
 
@@ -129,7 +131,8 @@ func (o Outside) Reach(ctx context.Context) (skew time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reachPatience)
 	defer cancel()
 	if o.Document != "" {
-		return o.read(ctx)
+		skew, err = o.read(ctx)
+		return skew, o.place.Hide(err)
 	}
 	var conn net.Conn
 	if o.TLS {

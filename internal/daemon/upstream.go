@@ -20,7 +20,7 @@ func NewUpstream(up policy.Upstream, environ []string, clock deed.Clock, stderr 
 		for name, value := range up.Headers {
 			header.Set(name, value.Text)
 		}
-		return &mcpgate.Remote{URL: up.URL.Text, Header: header, Log: log, Now: clock.Now}
+		return &mcpgate.Remote{URL: up.URL.Text, Written: up.URL.Source, Header: header, Log: log, Now: clock.Now}
 	}
 	command := mcpgate.Command{
 		Name: up.Name, Dir: up.Cwd, Env: append([]string(nil), environ...), Stderr: stderr, Log: log, Now: clock.Now,

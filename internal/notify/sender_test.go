@@ -93,6 +93,26 @@ func TestARefusedNoticeIsToldToTheLogOnce(t *testing.T) {
 	}
 }
 
+// absent is a receiver that cannot be reached.
+type absent struct{}
+
+func (absent) RoundTrip(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
+
+func TestAReceiverThatIsNotThereIsToldToTheLogWithoutItsAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		s := notify.New(notify.Options{
+			Transport: absent{}, Log: func(text string) { said = append(said, text) }, Hooks: []notify.Hook{{URL: "http://hook.test/secret-path"}},
+		})
+		s.Tell(notice())
+		time.Sleep(time.Minute)
+		s.Close(t.Context())
+		if len(said) != 1 || !strings.Contains(said[0], "no answer came") || strings.Contains(said[0], "secret-path") {
+			t.Errorf("the log says %q", said)
+		}
+	})
+}
+
 func TestSlackCannotBeMadeToSayOtherThings(t *testing.T) {
 	to := &receiver{}
 	s := notify.New(notify.Options{Transport: to, Hooks: []notify.Hook{{URL: "http://hook.test/", Format: notify.FormatSlack}}})
