@@ -103,7 +103,9 @@ func migrateLocked(ctx context.Context, conn *pgx.Conn) (version, oldest int64, 
 	if err != nil {
 		return 0, 0, err
 	}
-	tx, err := conn.Begin(ctx)
+	// What a transaction sees that waited for another's migration is that one's work
+	// only in this isolation, whatever the database's default is.
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
 	if err != nil {
 		return 0, 0, err
 	}
