@@ -4,7 +4,6 @@ package deed
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 )
 
@@ -57,16 +56,10 @@ func (rt *Runtime) Note(ctx context.Context, g *Grant, out Outcome) error {
 	if g.Unrecorded {
 		return nil
 	}
-	data, err := json.Marshal(map[string]string{
-		"outcome": string(out.Kind), "message": out.Message, "remote_system": out.Receipt.RemoteSystem, "remote_id": out.Receipt.RemoteID,
-	})
-	if err != nil {
-		return fmt.Errorf("%s attempt %d: %w", g.Operation, g.Attempt, err)
-	}
 	now := rt.clock.Now()
 	event := Event{
 		ID: newEventID(now, rt.random), Tenant: g.Tenant, OperationID: g.Operation, At: now, Name: Evidence,
-		Actor: g.call.Principal.Actor, Attempt: g.Attempt, Reason: out.Reason, Tool: g.call.Tool, Data: data,
+		Actor: g.call.Principal.Actor, Attempt: g.Attempt, Reason: out.Reason, Tool: g.call.Tool, Data: out.reported(),
 	}
 	if op := g.answer.Operation; op != nil {
 		event.Version = op.Version

@@ -98,6 +98,9 @@ func (rt *Runtime) settleOn(ctx context.Context, on transactor, g *Grant, out Ou
 			return Change{}, err
 		}
 		event.ID = newEventID(view.Now, rt.random)
+		if len(out.Receipt.Items) > 0 && c.receipts == nil {
+			event.Data = out.reported()
+		}
 		settled, events = next, []Event{event}
 		return Change{Put: []*Operation{next}, Events: events}, nil
 	})
@@ -107,7 +110,7 @@ func (rt *Runtime) settleOn(ctx context.Context, on transactor, g *Grant, out Ou
 // settlement is the event that an outcome is, where the operation stands now;
 // false when the outcome tells nothing that is not recorded already.
 func settlement(op *Operation, g *Grant, out Outcome, now time.Time) (cause, bool) {
-	out = out.asWhole()
+	out = out.Whole()
 	current := op.Status == StatusExecuting && op.AttemptNumber() == g.Attempt
 	c := cause{
 		at: now, actor: g.call.Principal.Actor, attempt: g.Attempt, outcome: out, message: out.Message,

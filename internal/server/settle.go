@@ -37,13 +37,17 @@ func (s *Server) settle(x *exchange) reply {
 	if a.Decision != deed.Execute || op == nil {
 		return s.unavailable("the outcome could not be recorded yet; send it again")
 	}
-	differs := differs(op, body.Attempt, outcome)
-	if differs && op.Version == before.Version {
+	// A batch is compared as what it amounts to. What one that is unknown names is in
+	// no receipt.
+	whole := outcome.Whole()
+	differs := differs(op, body.Attempt, whole)
+	telling := whole.Kind == deed.OutcomeUnknown && outcome.Kind == deed.OutcomeSuccess
+	if (differs || telling) && op.Version == before.Version {
 		if err := s.Runtime.Note(x.Context(), grant, outcome); err != nil {
 			return s.failure(err)
 		}
 	}
-	repeated := before.Attempts[body.Attempt-1].Outcome == outcome.Kind
+	repeated := before.Attempts[body.Attempt-1].Outcome == whole.Kind
 	switch {
 	case differs:
 		return s.differing(op, api.TypeOutcomeDiffers, "The attempt was settled otherwise", "what was sent is kept as evidence; the operation stands as shown")
