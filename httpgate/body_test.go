@@ -192,3 +192,27 @@ func TestCredentialsAndKeysStayHere(t *testing.T) {
 		again.wants(t, 200, "Idempotent-Replayed", "true", "Set-Cookie", "", "X-Trace", "t1", "X-Hop", "")
 	}
 }
+
+// A browser that is signed in at the console sends its session to every path of the
+// host.
+func TestTheConsolesCookiesAreNeitherHandedOnNorSetByAnAPI(t *testing.T) {
+	var cookies []string
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cookies = append(cookies, r.Header.Values("Cookie")...)
+		for _, name := range []string{"deed_session", "__Host-deed_session", "__HOST-Deed_Login", "theirs"} {
+			w.Header().Add("Set-Cookie", name+"=set; Path=/")
+		}
+	}))
+	defer api.Close()
+	r := build(t, setup{routes: anyRoute(), upstream: httpgate.Upstream{URL: api.URL, ForwardCredentials: true}})
+	for _, method := range []string{"GET", "POST"} {
+		g := r.send(method, "/do/it", "", "Cookie", "deed_session=s; theirs=t; __Host-deed_session=u;deed_theme=dark;  mine = m", "Idempotency-Key", key)
+		if diff := cmp.Diff([]string{"theirs=set; Path=/"}, g.header.Values("Set-Cookie")); diff != "" {
+			t.Errorf("%s sets cookies (-want +got):\n%s", method, diff)
+		}
+		r.send(method, "/do/it", "", "Cookie", "deed_session=s", "Idempotency-Key", other).wants(t, 200)
+	}
+	if diff := cmp.Diff([]string{"theirs=t; mine = m", "theirs=t; mine = m"}, cookies); diff != "" {
+		t.Errorf("the API was sent (-want +got):\n%s", diff)
+	}
+}

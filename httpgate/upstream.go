@@ -31,7 +31,9 @@ type Upstream struct {
 	// credentials.
 	Header http.Header
 	// ForwardCredentials hands Authorization and Cookie of the client on, and cookies
-	// of answers back. Otherwise the client's credentials are for this gateway only.
+	// of answers back, but for the console's own. Options.Auth must then know callers
+	// by something else: their token for this gateway would be the upstream's to use.
+	// Otherwise the client's credentials are for this gateway only.
 	ForwardCredentials bool
 	// KeyHeader carries the key that is minted for the provider, where the rule
 	// declares one; Idempotency-Key by default. The caller's own key leaves only with
@@ -73,9 +75,7 @@ func (g *Gate) Proxy(u Upstream) (http.Handler, error) {
 		Rewrite:      func(p *httputil.ProxyRequest) { r.rewrite(p.Out, p.In) },
 		ErrorHandler: r.failed,
 		ModifyResponse: func(resp *http.Response) error {
-			if !u.ForwardCredentials {
-				resp.Header.Del("Set-Cookie")
-			}
+			keepOut(resp.Header, !u.ForwardCredentials)
 			return nil
 		},
 	}
@@ -165,6 +165,11 @@ func (u *remote) header(h http.Header) http.Header {
 			delete(out, name)
 		}
 	}
+	if own := foreignCookies(out["Cookie"]); own != nil {
+		out["Cookie"] = own
+	} else {
+		delete(out, "Cookie")
+	}
 	for name, values := range u.Header {
 		name = http.CanonicalHeaderKey(name)
 		dropTwins(out, name)
@@ -230,6 +235,7 @@ func (u *remote) send(ctx context.Context, s snapshot, x *reading, g *deed.Grant
 		cancel(nil)
 		return nil, unsent, fmt.Errorf("%s %s%s: %w", s.method, strings.TrimSuffix(u.place.String(), "/"), s.target, u.place.Hide(err))
 	}
+	keepOut(resp.Header, !u.ForwardCredentials)
 	resp.Body = &closing{resp.Body, func() { l.stop(); cancel(nil) }}
 	return resp, false, nil
 }

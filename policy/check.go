@@ -19,10 +19,36 @@ func (d *decoder) checkConfig(root place, config *Config) {
 				"write auth.tokens or auth.jwt, or listen on 127.0.0.1")
 		}
 	}
+	d.checkForwarding(root, config)
 	d.describedTools(root, config)
 	d.checkReaders(config)
 	if defaults, ok := d.written(root, "defaults"); ok {
 		d.checkTerms(defaults, config.Defaults.Terms, Terms{}, nil)
+	}
+}
+
+// checkForwarding refuses to hand on the header by which this gateway knows its
+// callers: with their token, the API could call, read and approve as they do.
+func (d *decoder) checkForwarding(root place, config *Config) {
+	by := ""
+	switch {
+	case len(config.Auth.Tokens) > 0:
+		by = "auth.tokens"
+	case config.Auth.JWT != nil:
+		by = "auth.jwt"
+	default:
+		return
+	}
+	apis, ok := d.written(root, "http")
+	if !ok {
+		return
+	}
+	for _, e := range d.entries(apis) {
+		at, written := d.written(e.value, "forward_credentials")
+		if written && config.HTTP[e.name].ForwardCredentials && !d.refused(at.path) {
+			d.refuse(at, "hands the caller's Authorization on, which holds the token that "+by+" knows the caller by",
+				"remove it, and write the API's own credentials in headers")
+		}
 	}
 }
 
