@@ -24,7 +24,7 @@ var allowed = map[string]map[string]string{
 	"":         {"internal/canon": "fingerprints are computed in the domain"},
 	"sqlite":   {"": "a driver of the domain's Store"},
 	"postgres": {"": "a driver of the domain's Store", "postgres/*": "its own parts"},
-	"httpgate": {"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer", "internal/canon": "strict JSON", "internal/keyheader": "reads keys as every door does",
+	"httpgate": {"": "every mutating path passes the Runtime", "outcome": "classifies what upstreams answer", "internal/canon": "strict JSON", "internal/keyheader": "reads keys as every door does", "internal/loopback": "knows this machine as every door does",
 		"internal/problems": "says no in the words of every door", "httpgate/*": "its own parts"},
 	"storetest": {"": "the contract that drivers are tested against"},
 	"policy":    {"": "fills the domain's Rule", "internal/canon": "explains fingerprints and checks their rules at load", "internal/loopback": "knows this machine as the doors do"},

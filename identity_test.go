@@ -63,7 +63,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 
 // A gateway that names operations in a new way finds those of the old one.
 func TestAnEarlierNameOfACarrierIsFoundAndGivenThePresentOne(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	before, now := runtime("refund:order-1042:old"), runtime("refund:order-1042:new")
 	b.want(b.do(keyed("1", before)), deed.Execute, "", 1)
 	both := now
@@ -155,7 +155,7 @@ func TestDerivedKeys(t *testing.T) {
 
 // JSON, of which the key is made, has one letter for all that is not UTF-8.
 func TestNoKeyIsDerivedFromAFactThatIsNotUTF8(t *testing.T) {
-	b := newBench(t, derived)
+	b := newRig(t, derived)
 	for _, run := range []string{"M\xfcller", "M\xf6ller"} {
 		answer := b.do(inRun(run, "100"))
 		b.want(answer, deed.Denied, deed.ReasonBadArguments, 0)

@@ -45,7 +45,7 @@ func (r *rig) operations() int {
 
 func TestABodyThatBreaksOffClaimsNothing(t *testing.T) {
 	r := overFixture(t, setup{})
-	head := "POST /tools/pay.charge HTTP/1.1\r\nHost: x\r\nIdempotency-Key: " + key + "\r\nContent-Type: application/json\r\n"
+	head := "POST /tools/pay.charge HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: " + key + "\r\nContent-Type: application/json\r\n"
 	for name, request := range map[string]string{
 		"disconnect mid-body":                head + "Content-Length: 500\r\n\r\n" + order1,
 		"chunked without its end":            head + "Transfer-Encoding: chunked\r\n\r\n1d\r\n" + order1 + "\r\n",

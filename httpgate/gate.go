@@ -49,6 +49,10 @@ type Options struct {
 	// belongs to; by default the upstream's URL as it was written, or the name of the routes for
 	// handlers. A rule's account wins.
 	Identity string
+	// Hosts are names by which the server of a [Gate.Proxy] is reached, beside those
+	// of this machine, without ports. A request that comes to an address of the
+	// loopback interface under another name is refused, as are pages of other origins.
+	Hosts []string
 	// Unnamed is UnnamedGuard by default.
 	Unnamed Unnamed
 	// Outcomes returns where a tool's answers name what they made; pointers lead
@@ -81,6 +85,7 @@ type Gate struct {
 	policy      deed.Policy
 	auth        func(*http.Request) (deed.Principal, bool)
 	identity    string
+	hosts       []string
 	unnamed     Unnamed
 	outcomes    func(deed.Tool) outcome.Rules
 	maxBody     int64
@@ -117,7 +122,7 @@ func New(o Options) (*Gate, error) {
 		}
 	}
 	g := &Gate{
-		routes: o.Routes, runtime: o.Runtime, policy: o.Policy, auth: o.Auth, identity: o.Identity, unnamed: o.Unnamed, outcomes: o.Outcomes,
+		routes: o.Routes, runtime: o.Runtime, policy: o.Policy, auth: o.Auth, identity: o.Identity, hosts: o.Hosts, unnamed: o.Unnamed, outcomes: o.Outcomes,
 		maxBody: o.MaxBody, readWithin: o.ReadWithin, writeWithin: o.WriteWithin, location: o.Location, log: o.Log, clock: o.Clock,
 	}
 	if !slices.Contains([]Unnamed{"", UnnamedGuard, UnnamedRefuse, UnnamedPass}, o.Unnamed) {

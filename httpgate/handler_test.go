@@ -136,7 +136,7 @@ func TestOnlyUnguardedHandlersTakeTheConnectionOver(t *testing.T) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	must(t, err)
 	defer func() { _ = conn.Close() }()
-	_, err = io.WriteString(conn, "GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello\n")
+	_, err = io.WriteString(conn, "GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello\n")
 	must(t, err)
 	said, err := io.ReadAll(conn)
 	if told := <-taken; told != nil || err != nil || !strings.HasSuffix(string(said), "\r\n\r\nyou said hello\n") {
@@ -164,7 +164,7 @@ func TestAnUpgradePassesTheProxy(t *testing.T) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	must(t, err)
 	defer func() { _ = conn.Close() }()
-	_, err = io.WriteString(conn, "GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+	_, err = io.WriteString(conn, "GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 	must(t, err)
 	in := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(in, nil)

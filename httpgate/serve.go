@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/loopback"
 	"github.com/deed-run/deed/internal/problems"
 )
 
@@ -27,14 +28,19 @@ type side struct {
 	errorWithin time.Duration
 	// cookies of answers are the caller's own.
 	cookies bool
+	// origins, where this gateway is reached by browsers itself.
 	origins *http.CrossOriginProtection
 }
 
 // ServeHTTP serves one request.
 func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.origins != nil {
+		if why := loopback.Stranger(r, s.hosts); why != "" {
+			crossOrigin(why).write(w, r)
+			return
+		}
 		if err := s.origins.Check(r); err != nil {
-			problem(http.StatusForbidden, problems.CrossOrigin, "A page of another origin may not ask this", "nothing was sent: "+err.Error()).write(w, r)
+			crossOrigin(err.Error()).write(w, r)
 			return
 		}
 	}
@@ -57,9 +63,23 @@ func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem(http.StatusForbidden, "forbidden", "No route names this request", "nothing was sent").write(w, r)
 	case !s.mutates(f.route):
 		s.serveRead(w, r, f.route, f.values, who)
+	case safe(r.Method) && s.origins != nil && s.origins.Check(changing(r)) != nil:
+		crossOrigin("the request changes things, whatever its method is").write(w, r)
 	default:
 		s.guard(w, r, f.route, f.values, who)
 	}
+}
+
+func crossOrigin(why string) refused {
+	return problem(http.StatusForbidden, problems.CrossOrigin, "A page of another origin may not ask this", "nothing was sent: "+why)
+}
+
+// changing is a request as it would be with a method that says that it changes
+// things: which pages may make it depends on that.
+func changing(r *http.Request) *http.Request {
+	as := *r
+	as.Method = http.MethodPost
+	return &as
 }
 
 // servePassed lets through what no route names, for whom may call.

@@ -57,8 +57,11 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	core.asks = true
 	options := mcpgate.HTTPOptions{Upstreams: core.upstreams, Guard: core.gate, Clock: core.Clock}
 	auth := known
+	var hosts []string // callers without tokens are on this machine, and call it so
 	if known != nil {
 		options.Principal = erring(known)
+		hosts = core.Config.Console.AllowedHosts
+		options.Hosts = hosts
 	} else {
 		options.Local = deed.Principal{
 			Tenant: o.Config.Tenant, Actor: o.Config.Actor, Rights: []deed.Right{deed.RightCall, deed.RightRead},
@@ -72,12 +75,12 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 		}
 	}
 	v1, err := server.New(server.Options{
-		Runtime: core.Runtime, Auth: auth, Tools: core.calls, Run: core.RunStored, Budgets: budgetsOf(core.Config), Short: core.Short, Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build,
+		Runtime: core.Runtime, Auth: auth, Tools: core.calls, Run: core.RunStored, Budgets: budgetsOf(core.Config), Short: core.Short, Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build, Hosts: hosts,
 	})
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
-	doors, err := openDoors(core, auth)
+	doors, err := openDoors(core, auth, hosts)
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
 	}

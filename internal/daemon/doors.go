@@ -57,13 +57,14 @@ type doors struct {
 	gates    []*httpgate.Gate
 }
 
-// openDoors makes a proxy for every HTTP API of the configuration.
-func openDoors(c *Core, auth server.Authenticator) (*doors, error) {
+// openDoors makes a proxy for every HTTP API of the configuration. hosts are names of
+// this gateway beside those of loopback.
+func openDoors(c *Core, auth server.Authenticator, hosts []string) (*doors, error) {
 	d := &doors{handlers: map[string]http.Handler{}}
 	for name, up := range c.Config.HTTP {
 		gate, err := httpgate.New(httpgate.Options{
 			Routes: c.routes[name], Runtime: c.Runtime, Policy: c.Policy, Auth: auth, Identity: up.Identity(),
-			Outcomes: answerRules(c.Config), Log: c.log, Clock: c.Clock,
+			Outcomes: answerRules(c.Config), Hosts: hosts, Log: c.log, Clock: c.Clock,
 		})
 		if err != nil {
 			return nil, errors.Join(err, d.close(context.Background()))
