@@ -5,11 +5,11 @@ package faultkit_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/deed-run/deed/test/installed"
 )
 
 // fixture is the path of the built fixture command.
@@ -23,31 +23,15 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	code, err := buildAndRun(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func buildAndRun(m *testing.M) (int, error) {
-	dir, err := os.MkdirTemp("", "faultkit")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	fixture = filepath.Join(dir, "fixture")
-	if out, err := exec.Command("go", "build", "-o", fixture, "./cmd/fixture").CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("build fixture: %w: %s", err, out)
-	}
-	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			return 1, err
+	os.Exit(installed.WithFixture(func(program string) int {
+		fixture = program
+		code := m.Run()
+		if err := goleak.Find(); code == 0 && err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
 		}
-	}
-	return code, nil
+		return code
+	}))
 }
 
 func must(t *testing.T, err error) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,36 +15,21 @@ import (
 
 	"github.com/deed-run/deed/faultkit/caller"
 	"github.com/deed-run/deed/faultkit/provider"
+	"github.com/deed-run/deed/test/installed"
 )
 
 var fixture string
 
 func TestMain(m *testing.M) {
-	code, err := buildAndRun(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func buildAndRun(m *testing.M) (int, error) {
-	dir, err := os.MkdirTemp("", "inject")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	fixture = filepath.Join(dir, "fixture")
-	if out, err := exec.Command("go", "build", "-o", fixture, "../cmd/fixture").CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("build fixture: %w: %s", err, out)
-	}
-	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			return 1, err
+	os.Exit(installed.WithFixture(func(program string) int {
+		fixture = program
+		code := m.Run()
+		if err := goleak.Find(); code == 0 && err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
 		}
-	}
-	return code, nil
+		return code
+	}))
 }
 
 func must(t *testing.T, err error) {
