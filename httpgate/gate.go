@@ -95,11 +95,13 @@ type Gate struct {
 	log         func(text string)
 	clock       deed.Clock
 
-	work   sync.WaitGroup
-	ctx    context.Context
-	cancel context.CancelFunc
-	mu     sync.Mutex
-	idle   []func()
+	// work are attempts, which end with ctx; handlers need not.
+	work     sync.WaitGroup
+	handlers sync.WaitGroup
+	ctx      context.Context
+	cancel   context.CancelFunc
+	mu       sync.Mutex
+	idle     []func()
 }
 
 const (
@@ -155,10 +157,11 @@ func New(o Options) (*Gate, error) {
 }
 
 // Close waits until every attempt has been settled. When ctx ends first, the
-// connections of the others are cut and they are settled as unknown.
+// connections of the others are cut and they are settled as unknown; a handler that
+// does not heed the end of its context runs on alone, and nobody hears its answer.
 func (g *Gate) Close(ctx context.Context) error {
 	done := make(chan struct{})
-	go func() { g.work.Wait(); close(done) }()
+	go func() { g.work.Wait(); g.handlers.Wait(); close(done) }()
 	var err error
 	select {
 	case <-done:
@@ -166,7 +169,7 @@ func (g *Gate) Close(ctx context.Context) error {
 		err = fmt.Errorf("httpgate: attempts were cut while they ran: %w", ctx.Err())
 	}
 	g.cancel()
-	<-done
+	g.work.Wait()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, drop := range g.idle {

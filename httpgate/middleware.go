@@ -94,7 +94,9 @@ func (h local) send(ctx context.Context, s snapshot, x *reading, g *deed.Grant, 
 	}
 	read, write := io.Pipe()
 	w := &answerWriter{header: http.Header{}, pipe: write, head: make(chan *http.Response, 1), body: read}
-	h.gate.work.Go(func() {
+	// Where the handler does not heed the end of ctx, its answer is not waited for.
+	context.AfterFunc(ctx, func() { _ = read.CloseWithError(context.Cause(ctx)) })
+	h.gate.handlers.Go(func() {
 		defer func() {
 			if p := recover(); p != nil {
 				w.finish(fmt.Errorf("the handler panicked: %v", p))
@@ -110,7 +112,6 @@ func (h local) send(ctx context.Context, s snapshot, x *reading, g *deed.Grant, 
 		}
 		return resp, false, nil
 	case <-ctx.Done():
-		_ = read.CloseWithError(ctx.Err())
 		return nil, false, ctx.Err()
 	}
 }

@@ -131,6 +131,7 @@ func (a *attempt) give(l *long, part []byte) {
 	select {
 	case l.parts <- part:
 	case <-a.left:
+	case <-a.side.ctx.Done():
 	}
 }
 

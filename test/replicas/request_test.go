@@ -160,7 +160,7 @@ func TestOfALengthAndChunksTheChunksHold(t *testing.T) {
 	const path = "/http/pay/tools/pay.charge"
 	request := func(key, order string, length int) string {
 		body := fmt.Sprintf(`{"order_id":%q,"amount":100}`, order)
-		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n",
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n",
 			path, key, length, len(body), body)
 	}
 	// The length ends amid the first chunk, and then amid what follows.
