@@ -3,8 +3,10 @@
 package mcpgate_test
 
 import (
+	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -165,6 +167,32 @@ func TestBadHTTPRequestsReachNobody(t *testing.T) {
 	}
 	if got := post(t, strings.TrimSuffix(url, "hostile")+"nope", call); got.status != http.StatusNotFound {
 		t.Errorf("an unknown upstream is answered with %d", got.status)
+	}
+}
+
+func TestABodyThatDoesNotArriveIsNotWaitedFor(t *testing.T) {
+	command, _ := hostile(t)
+	url := serveHTTP(t, mcpgate.HTTPOptions{Upstreams: map[string]mcpgate.Upstream{"hostile": command}, Local: tester, ReadWithin: time.Millisecond})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.WriteString(conn, "POST /mcp/hostile HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"jsonrpc\":"); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest || !resp.Close {
+		t.Errorf("answered %s, and the connection ends: %t", resp.Status, resp.Close)
+	}
+	if _, err := in.ReadByte(); err == nil {
+		t.Error("the connection goes on")
 	}
 }
 

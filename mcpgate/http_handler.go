@@ -25,6 +25,8 @@ type HTTPOptions struct {
 	Local     deed.Principal
 	// MaxBody is the longest request body in bytes, by default 16 MiB.
 	MaxBody int64
+	// ReadWithin bounds how long a request's body may take to arrive, by default 30 s.
+	ReadWithin time.Duration
 	// SessionIdle ends a session of the session eras that nothing was heard of, by default 1 h; MaxSessions bounds their number, by
 	// default 1000.
 	SessionIdle time.Duration
@@ -51,6 +53,9 @@ func NewHandler(o HTTPOptions) (*Handler, error) {
 	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = 16 << 20
+	}
+	if o.ReadWithin <= 0 {
+		o.ReadWithin = 30 * time.Second
 	}
 	if o.SessionIdle <= 0 {
 		o.SessionIdle = time.Hour
@@ -162,6 +167,8 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request) (Message, bool
 		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 		return Message{}, false
 	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(h.ReadWithin))
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.MaxBody))
 	var tooLong *http.MaxBytesError
 	switch {
@@ -169,9 +176,12 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request) (Message, bool
 		writeMessage(w, http.StatusRequestEntityTooLarge, ErrorMessage(nil, codeInvalidRequest, fmt.Sprintf("the body is longer than %d bytes; nothing was done", h.MaxBody)))
 		return Message{}, false
 	case err != nil:
-		http.Error(w, "the body was cut; nothing was done", http.StatusBadRequest)
+		// net/http reads what is left of a body before it answers: the deadline stays, and the connection ends.
+		w.Header().Set("Connection", "close")
+		http.Error(w, "the body was cut, or took too long; nothing was done", http.StatusBadRequest)
 		return Message{}, false
 	}
+	_ = control.SetReadDeadline(time.Time{})
 	m, err := ParseMessage(raw)
 	if err != nil {
 		code := codeInvalidRequest

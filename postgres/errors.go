@@ -75,6 +75,8 @@ const (
 	codeUndefinedSchema   = "3F000"
 	codeNoPrivilege       = "42501"
 	codeIdleInTransaction = "25P03"
+	codeQueryCanceled     = "57014"
+	codeIdleSession       = "57P05"
 )
 
 func databaseError(err error) *pgconn.PgError {
@@ -182,6 +184,10 @@ func remedy(err error) string {
 		return "another process has held its locks for too long; try again, and look for a process that is stopped while it writes"
 	case codeUndefinedTable, codeUndefinedSchema:
 		return "the tables of the ledger are gone; restore them"
+	case codeQueryCanceled:
+		return "the database ended a statement, which statement_timeout or a person may have wanted; try again, and raise statement_timeout for the ledger's user if it is set"
+	case codeIdleSession, codeIdleInTransaction:
+		return "the database ended a connection that was idle; try again, and raise idle_session_timeout and idle_in_transaction_session_timeout for the ledger's user if they are set"
 	case codeNoPrivilege:
 		return "the database user may not use the tables of the ledger; grant it SELECT, INSERT, UPDATE on them"
 	}
