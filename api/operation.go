@@ -57,6 +57,9 @@ type Operation struct {
 	Supersedes    deed.OperationID `json:"supersedes,omitempty"`
 	SupersededBy  deed.OperationID `json:"superseded_by,omitempty"`
 	Approval      *Approval        `json:"approval,omitempty"`
+	// Fence stands over what waits for a person and over what is authorized; nil
+	// where none stands.
+	Fence *Fence `json:"fence,omitempty"`
 
 	CreatedAt      time.Time `json:"created_at"`
 	AuthorizedAt   time.Time `json:"authorized_at,omitzero"`
@@ -73,6 +76,14 @@ type Operation struct {
 	// was approved as it stands; nil otherwise. The approval holds: it is sent once
 	// there is room, until DispatchBy.
 	Short *Shortage `json:"short,omitempty"`
+}
+
+// Fence says that the ledger has lost what was written to it from Since to SetAt:
+// what is asked for now may have been done then. Whoever consents looks at the
+// provider first.
+type Fence struct {
+	Since time.Time `json:"since"`
+	SetAt time.Time `json:"set_at"`
 }
 
 // Shortage is what an operation lacks in its budget, as exact decimals.

@@ -29,7 +29,7 @@ func (r *rig) line(method, target string) string {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	must(r.t, err)
 	defer func() { _ = conn.Close() }()
-	_, err = io.WriteString(conn, method+" "+target+" HTTP/1.1\r\nHost: x\r\nIdempotency-Key: "+key+"\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+	_, err = io.WriteString(conn, method+" "+target+" HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: "+key+"\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 	must(r.t, err)
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	must(r.t, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
 	"github.com/deed-run/deed/internal/daemon"
 )
 
@@ -52,6 +53,8 @@ type outlook struct {
 	hears time.Time
 	// looks: its tool's entry says how it is looked up.
 	looks bool
+	// fence is the one that stands over the ledger, nil for none.
+	fence *api.Fence
 }
 
 // desk opens the one that the flags name.
@@ -263,6 +266,9 @@ func (d *ledgerDesk) Budgets(ctx context.Context) ([]budgetLine, error) {
 func (d *ledgerDesk) Outlook(op *deed.Operation) outlook {
 	rule := d.core.Policy.Rule(op.Tool, deed.ToolFacts{})
 	out := outlook{looks: rule.GiveUp > 0}
+	if f := d.core.Standing(); f != nil {
+		out.fence = &api.Fence{Since: f.Since, SetAt: f.SetAt}
+	}
 	if current := op.Current(); current != nil && current.EndedAt.IsZero() {
 		out.hears = current.SendBy.Add(rule.Timeout)
 	}

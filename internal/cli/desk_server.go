@@ -21,6 +21,16 @@ type serverDesk struct {
 	at     place
 	// short is what the answer to the latest approval said of its budget.
 	short *api.Shortage
+	// fence is what the latest operation under a fence said of it.
+	fence *api.Fence
+}
+
+// record is the record that the daemon showed.
+func (d *serverDesk) record(v api.Operation) *deed.Operation {
+	if v.Fence != nil {
+		d.fence = v.Fence
+	}
+	return operationOf(v)
 }
 
 // tokenVariable holds the bearer token for --server.
@@ -45,8 +55,8 @@ func (d *serverDesk) Now() time.Time { return time.Now() }
 func (d *serverDesk) Close() error   { return nil }
 
 // Outlook implements desk. The daemon itself refuses what comes too early, and
-// does not tell its rules.
-func (d *serverDesk) Outlook(*deed.Operation) outlook { return outlook{} }
+// does not tell its rules; a fence it told with what waits.
+func (d *serverDesk) Outlook(*deed.Operation) outlook { return outlook{fence: d.fence} }
 
 // Short implements desk. The daemon told it with the approval.
 func (d *serverDesk) Short(_ context.Context, op *deed.Operation) string {
@@ -88,7 +98,7 @@ func (d *serverDesk) page(ctx context.Context, query deed.Query, waiting bool) (
 	}
 	list := deed.Page{Next: deed.OperationID(page.Next)}
 	for _, op := range page.Operations {
-		list.Operations = append(list.Operations, operationOf(op))
+		list.Operations = append(list.Operations, d.record(op))
 	}
 	return list, nil
 }
@@ -148,7 +158,7 @@ func (d *serverDesk) Reconcile(ctx context.Context, id deed.OperationID) (looked
 	if err != nil {
 		return lookedUp{}, d.explain(err)
 	}
-	return lookedUp{operationOf(f.Operation), f.Verdict, f.Counted, f.Why, f.Strategy, f.Evidence, f.RemoteIDs, f.Stale}, nil
+	return lookedUp{d.record(f.Operation), f.Verdict, f.Counted, f.Why, f.Strategy, f.Evidence, f.RemoteIDs, f.Stale}, nil
 }
 
 // Run implements desk. What the daemon answers as a problem is an answer here
@@ -165,7 +175,7 @@ func (d *serverDesk) Run(ctx context.Context, id deed.OperationID) (attempted, e
 	}
 	out := attempted{decision: verdict.Decision, reason: verdict.Reason, text: text}
 	if verdict.Operation != nil {
-		out.op = operationOf(*verdict.Operation)
+		out.op = d.record(*verdict.Operation)
 	}
 	return out, nil
 }
@@ -234,7 +244,7 @@ func (d *serverDesk) answered(op api.Operation, err error) (*deed.Operation, err
 	if err != nil {
 		return nil, d.explain(err)
 	}
-	return operationOf(op), nil
+	return d.record(op), nil
 }
 
 // explain turns what the API says into what the commands know.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
-	"github.com/deed-run/deed/internal/daemon"
+	"github.com/deed-run/deed/api"
 )
 
 // step is something that may be done with an operation where it stands.
@@ -40,12 +40,15 @@ func nextSteps(op *deed.Operation, now time.Time, out outlook, at place) []step 
 	switch state {
 	case deed.StateAwaitingApproval:
 		steps = append(steps, step{What: "it waits for a person until " + op.Approval.ExpiresAt.UTC().Format(time.RFC3339) + "; look at the arguments, then decide:"})
-		if daemon.HeldByFence(op) {
-			steps = append(steps, step{What: "a fence holds it, for the ledger has lost rows and it may have been done (" + place{config: at.config, ledger: at.ledger}.command("ledger fence") + "): look at the provider, and approve it only if it is not there"})
+		if out.fence != nil {
+			steps = append(steps, step{What: fenceWarning(op, out.fence)})
 		}
 		offer(deed.EventApproved, "send exactly this, once", "approve", "--digest "+string(op.Approval.Digest))
 		offer(deed.EventApprovalDenied, "never send it; the agent is told why", "deny", "--digest "+string(op.Approval.Digest)+` --reason "why"`)
 	case deed.StateAuthorized:
+		if out.fence != nil {
+			steps = append(steps, step{What: fenceWarning(op, out.fence)})
+		}
 		what := "it is approved and sent by a gateway by itself"
 		if op.Approval == nil || op.Approval.Run == deed.RunOnCall {
 			what = "it is sent when its caller calls again with the same key"
@@ -85,6 +88,13 @@ func nextSteps(op *deed.Operation, now time.Time, out outlook, at place) []step 
 		offer(deed.EventCancelRequested, "let nothing more be tried", "cancel", `--reason "why"`)
 	}
 	return steps
+}
+
+// fenceWarning says what a standing fence means for a consent to the operation.
+func fenceWarning(op *deed.Operation, fence *api.Fence) string {
+	return "a fence stands: the ledger has lost what was done from " + fence.Since.UTC().Format(time.RFC3339) + " to " + fence.SetAt.UTC().Format(time.RFC3339) +
+		", and this may have been done then; before it is sent, look at " + op.Tool.Upstream() +
+		" for the mark that its arguments carry, where its rule plants one, and for what they name; if it is there, deny it"
 }
 
 // allowed reports whether the transition table lets a person's event happen.

@@ -44,6 +44,9 @@ there is some.`,
 					op, err = d.Approve(ctx, id, deed.Consent{Digest: deed.Digest(digest), Reason: reason})
 				}
 				if err == nil {
+					if fence := d.Outlook(op).fence; fence != nil {
+						a.note(string(op.ID) + ": " + fenceWarning(op, fence) + ": " + at.command("ops deny", string(op.ID), "--digest "+string(op.Approval.Digest), `--reason "why"`))
+					}
 					if text := d.Short(ctx, op); text != "" {
 						a.note(string(op.ID) + ": " + text)
 					}

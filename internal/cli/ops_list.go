@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
 )
 
 func (a *app) opsCommand() *cobra.Command {
@@ -139,12 +140,17 @@ func (a *app) listOperations(ctx context.Context, at place, l listing) (err erro
 		return err
 	}
 	page.Operations = withSent(ctx, d.Get, page.Operations, now)
+	fence := fenceOver(d, page.Operations, now)
 	if a.json {
 		shownList := make([]shown, 0, len(page.Operations))
 		for _, op := range page.Operations {
 			shownList = append(shownList, show(op, now))
 		}
-		return a.printJSON(map[string]any{"operations": shownList, "next": page.Next})
+		doc := map[string]any{"operations": shownList, "next": page.Next}
+		if fence != nil {
+			doc["fence"] = fence
+		}
+		return a.printJSON(doc)
 	}
 	if len(page.Operations) == 0 {
 		return a.print("no operations")
@@ -152,8 +158,24 @@ func (a *app) listOperations(ctx context.Context, at place, l listing) (err erro
 	if err := a.print(a.paint(operationTable(page.Operations, now, a.width()), " uncertain ")...); err != nil {
 		return err
 	}
+	if fence != nil {
+		text := "a fence stands: what waits for a person may have been done from " + fence.Since.UTC().Format(time.RFC3339) + " to " + fence.SetAt.UTC().Format(time.RFC3339) + "; " + at.command("ops show", "OPERATION") + " says what to look for before it is approved"
+		if err := a.print(append([]string{""}, folded(text, a.width(), 2)...)...); err != nil {
+			return err
+		}
+	}
 	if page.Next != "" {
 		return a.print("", "more: add --before "+string(page.Next))
+	}
+	return nil
+}
+
+// fenceOver is the fence that stands over some of the operations, nil for none.
+func fenceOver(d desk, list []*deed.Operation, now time.Time) *api.Fence {
+	for _, op := range list {
+		if op.EffectiveStatus(now) == deed.StatusAwaitingApproval {
+			return d.Outlook(op).fence
+		}
 	}
 	return nil
 }

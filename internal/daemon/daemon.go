@@ -75,7 +75,7 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 		}
 	}
 	v1, err := server.New(server.Options{
-		Runtime: core.Runtime, Auth: auth, Tools: core.calls, Run: core.RunStored, Budgets: budgetsOf(core.Config), Short: core.Short, Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build, Hosts: hosts,
+		Runtime: core.Runtime, Auth: auth, Tools: core.calls, Run: core.RunStored, Budgets: budgetsOf(core.Config), Short: core.Short, Fence: core.fenceOfAPI, Policy: core.Policy, Facts: core.gate.Facts, Clock: core.Clock, Build: o.Build, Hosts: hosts,
 	})
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/api"
 )
 
 // Fence says that the ledger has lost what was written to it in a window of
@@ -169,21 +169,25 @@ func (p *fenced) look(ctx context.Context) (int, error) {
 	return 0, err
 }
 
-// What a fence adds to the revision of every rule.
-const (
-	fenceMark  = " fence "
-	liftedMark = " lifted"
-)
-
-// HeldByFence reports whether an operation was recorded first under the rules of a
-// fence that stood. Of one that is older and was proposed again under them, its
-// record does not tell.
-func HeldByFence(op *deed.Operation) bool {
-	if op == nil {
-		return false
+// standing is the fence that stands as it was last read, nil for none and where none
+// could be read yet.
+func (p *fenced) standing() *Fence {
+	if f := p.fence.Load(); f.Stands() && !f.SetAt.IsZero() {
+		return f
 	}
-	_, fence, under := strings.Cut(op.PolicyRevision, fenceMark)
-	return under && !strings.HasSuffix(fence, liftedMark)
+	return nil
+}
+
+// Standing is the fence that stands over the ledger, nil for none: as it was when
+// the Core was opened, and in a gateway no older than FenceEvery.
+func (c *Core) Standing() *Fence { return c.fence.standing() }
+
+func (c *Core) fenceOfAPI() *api.Fence {
+	f := c.Standing()
+	if f == nil {
+		return nil
+	}
+	return &api.Fence{Since: f.Since, SetAt: f.SetAt}
 }
 
 // Rule returns the inner rule; while a fence stands, one that asks for a person
@@ -198,9 +202,9 @@ func (p *fenced) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	if f == nil {
 		return rule
 	}
-	rule.Revision += fenceMark + f.ID
+	rule.Revision += " fence " + f.ID
 	if !f.Stands() {
-		rule.Revision += liftedMark
+		rule.Revision += " lifted"
 		return rule
 	}
 	if !rule.Mutates() {

@@ -106,6 +106,9 @@ func TestWhileAFenceStandsNothingBeginsWithoutAPersonsWord(t *testing.T) {
 		t.Errorf("a second fence is set: %v", err)
 	}
 	first.look(t)
+	if told := first.rules.standing(); told == nil || told.Reason != "restored" || second.rules.standing() != nil {
+		t.Errorf("the fence that stands is %+v, and for a gateway that has not looked yet %+v", told, second.rules.standing())
+	}
 
 	held := map[string]deed.Answer{}
 	for _, c := range []struct {
@@ -127,15 +130,6 @@ func TestWhileAFenceStandsNothingBeginsWithoutAPersonsWord(t *testing.T) {
 		}
 		held[c.key] = answer
 	}
-	for _, key := range []string{"send:order-4:first", "ask:order-5:first:"} {
-		if !HeldByFence(held[key].Operation) {
-			t.Errorf("%s is not said to be held by the fence", key)
-		}
-	}
-	if HeldByFence(asked.Operation) || HeldByFence(held["list:everything:1"].Operation) {
-		t.Error("what was proposed before the fence, or is not recorded, is said to be held by it")
-	}
-
 	// A gateway that has not heard of it yet stops as soon as another begins.
 	first.approve(t, held["send:order-4:first"].Operation)
 	if answer, sent := first.call(t, "pay/send", "send:order-4:first", `{"n":4}`, success); !sent || answer.Effective != deed.StatusCommitted {
@@ -150,15 +144,14 @@ func TestWhileAFenceStandsNothingBeginsWithoutAPersonsWord(t *testing.T) {
 	}
 	first.look(t)
 	second.look(t)
+	if told := first.rules.standing(); told != nil {
+		t.Errorf("a lifted fence stands: %+v", told)
+	}
 	for i, g := range []fencedGateway{first, second} {
 		key := []string{"send:order-7:first", "send:order-8:first"}[i]
 		if answer, sent := g.call(t, "pay/send", key, `{"n":"`+key+`"}`, success); !sent {
 			t.Errorf("gateway %d after the fence: %s (%s)", i, answer.Decision, answer.Reason)
 		}
-	}
-	later, _ := first.call(t, "pay/ask", "ask:order-9:first:", `{"n":1000}`, success)
-	if later.Decision != deed.AwaitingApproval || HeldByFence(later.Operation) {
-		t.Errorf("what asks for a person by its own rule after the fence: %s, held by the fence: %t", later.Decision, HeldByFence(later.Operation))
 	}
 	if answer, sent := second.call(t, "pay/send", "send:order-2:first", `{"n":2}`, success); sent || answer.Decision != deed.AwaitingApproval {
 		t.Errorf("what waited goes on waiting: %s (%s)", answer.Decision, answer.Reason)

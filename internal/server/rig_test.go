@@ -59,6 +59,8 @@ type rig struct {
 	rt     *deed.Runtime
 	server *server.Server
 	tools  *tools
+	// fence is the one that stands, nil for none.
+	fence *api.Fence
 	// contract is the OpenAPI document, which every answer must fit.
 	contract *contract
 }
@@ -117,7 +119,7 @@ func (r *rig) restart() {
 	r.rt, r.tools.rt = rt, rt
 	r.server, err = server.New(server.Options{
 		Runtime: rt, Auth: byToken, Tools: r.tools, Policy: policy, Clock: r.clock, Build: "test",
-		Run: r.tools.run, Budgets: []deed.Budget{refunds},
+		Run: r.tools.run, Budgets: []deed.Budget{refunds}, Fence: func() *api.Fence { return r.fence },
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -68,6 +68,9 @@ type Options struct {
 	// Short tells whether the budget of an operation has no room for it as it
 	// stands; nil where nothing is known of budgets.
 	Short func(context.Context, deed.Principal, *deed.Operation) (why deed.BudgetRefusal, short bool, err error)
+	// Fence tells the fence that stands over the ledger, nil for none; nil where
+	// nothing is known of fences.
+	Fence func() *api.Fence
 	// Policy names the family of a claim's key where the claim does not;
 	// by default deed.FamilyOperation.
 	Policy deed.Policy

@@ -56,6 +56,9 @@ func (s *Server) view(op *deed.Operation, whole bool) api.Operation {
 			Votes: a.Votes, Run: a.Run, AskedBy: a.AskedBy, AskedAt: utc(a.AskedAt), AskAgain: a.AskAgain, SpentAt: utc(a.SpentAt),
 		}
 	}
+	if s.Fence != nil && (v.Status == deed.StatusAwaitingApproval || v.Status == deed.StatusAuthorized) {
+		v.Fence = s.Fence()
+	}
 	if whole {
 		v.Arguments = validJSON(op.Arguments)
 	}
