@@ -60,6 +60,9 @@ type Options struct {
 	Tally *Tally
 	// Health says whether the ledger takes writes; nil is not asked.
 	Health func(context.Context) error
+	// Fence tells the fence that stands over the ledger, nil for none; nil is not
+	// asked.
+	Fence func() *Fence
 	// Risk says how dangerous an operation is and why; by default its effect
 	// class decides.
 	Risk func(*deed.Operation) (Risk, string)
@@ -67,6 +70,21 @@ type Options struct {
 	Clock deed.Clock
 	// LookEvery is how often live pages look at the ledger; 2 s by default.
 	LookEvery time.Duration
+}
+
+// Fence says that the ledger has lost what was written to it from Since to SetAt, so
+// that what waits for a person may have been done already.
+type Fence struct {
+	Since, SetAt time.Time
+	SetBy        deed.Actor
+	Reason       string
+}
+
+func (c *Console) fence() *Fence {
+	if c.Fence == nil {
+		return nil
+	}
+	return c.Fence()
 }
 
 // Console is the handler of the pages. It is safe for concurrent use. Close

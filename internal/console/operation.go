@@ -29,6 +29,8 @@ type operationPage struct {
 
 	Resolve  *resolveForm
 	Approval *approvalPanel
+	// Fence stands over what waits for a person; nil for none.
+	Fence *Fence
 	// Cancels and Reopens say which other forms there are.
 	Cancels bool
 	Reopens bool
@@ -73,6 +75,7 @@ func (v *visit) operationWith(status int, change func(*operationPage)) {
 	p.Conflicts = len(conflictsIn(events))
 	v.offer(&p)
 	if op.Status == deed.StatusAwaitingApproval {
+		p.Fence = v.console.fence()
 		if p.Approval, err = v.panel(op); err != nil {
 			v.failed(err)
 			return

@@ -41,6 +41,8 @@ type frame struct {
 	Here     string
 	Now      time.Time
 	Done     string
+	// Fence is the one that stands, for those who may look.
+	Fence *Fence
 }
 
 // show answers with a page. It is rendered whole before any of it is sent, so
@@ -51,6 +53,9 @@ func (v *visit) show(status int, page, title string, own any) {
 		Local: v.console.Local != nil && !v.loggedIn, CanEnter: v.console.Bootstrap != "",
 		Known: v.who.Tenant != "" || v.loggedIn, Budgets: v.console.Budgets != nil,
 		Theme: "auto", Here: v.URL.RequestURI(), Now: v.now, Done: doneWords(v.URL.Query().Get("done")),
+	}
+	if f.Known {
+		f.Fence = v.console.fence()
 	}
 	if cookie, err := v.Request.Cookie("deed_theme"); err == nil {
 		f.Theme = themeOf(cookie.Value)

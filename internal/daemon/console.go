@@ -19,7 +19,7 @@ func openConsole(c *Core, tokensKnown bool, probe *health) (*console.Console, st
 	budgets := budgetsOf(c.Config)
 	o := console.Options{
 		Runtime: c.Runtime, Hosts: c.Config.Console.AllowedHosts, Address: c.Config.Console.Address, TraceURL: c.Config.Console.TraceURL,
-		Secure: strings.HasPrefix(c.Config.Console.Address, "https://"), Tally: c.tally, Health: probe.check, Risk: c.risk, Clock: c.Clock, Sessions: c.Ledger,
+		Secure: strings.HasPrefix(c.Config.Console.Address, "https://"), Tally: c.tally, Health: probe.check, Fence: c.fenceOfPages, Risk: c.risk, Clock: c.Clock, Sessions: c.Ledger,
 	}
 	if len(budgets) > 0 {
 		o.Budgets = func(ctx context.Context, who deed.Principal) ([]deed.BudgetStatus, error) {

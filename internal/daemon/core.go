@@ -120,6 +120,9 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 		c.Policy = &announcing{Policy: c.Policy, log: o.Log}
 	}
 	c.fence = newFenced(c.Policy, ledger)
+	if o.Transport != "" {
+		c.fence.log = o.Log
+	}
 	c.Policy = c.fence
 	if _, err := c.fence.look(ctx); err != nil {
 		o.Log("whether a fence stands could not be read; until it can be, calls that change something wait for a person: " + err.Error())

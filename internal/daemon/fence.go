@@ -13,6 +13,7 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/api"
+	"github.com/deed-run/deed/internal/console"
 )
 
 // Fence says that the ledger has lost what was written to it in a window of
@@ -149,6 +150,8 @@ type fenced struct {
 	deed.Policy
 	ledger Ledger
 	fence  atomic.Pointer[Fence]
+	// log is told when a fence begins to stand or is lifted; nil tells nobody.
+	log func(string)
 }
 
 // newFenced takes a fence to stand until look has read that none does.
@@ -163,10 +166,28 @@ func (p *fenced) look(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, FenceEvery)
 	defer cancel()
 	f, err := readFence(ctx, p.ledger)
-	if err == nil {
-		p.fence.Store(f)
+	if err != nil {
+		return 0, err
 	}
-	return 0, err
+	before := p.standing()
+	p.fence.Store(f)
+	if text := fenceNews(before, p.standing(), f); text != "" && p.log != nil {
+		p.log(text)
+	}
+	return 0, nil
+}
+
+// fenceNews says what a look at the fence has shown anew, "" for nothing: before and
+// now are what stood and stands, last is the latest fence.
+func fenceNews(before, now, last *Fence) string {
+	switch {
+	case now != nil && (before == nil || before.ID != now.ID):
+		return fmt.Sprintf("a fence stands since %s, set by %s: what was done from %s to then may be lost, so every call that changes something waits for a person; deed ledger fence shows it and says what to do",
+			now.SetAt.Format(time.RFC3339), now.SetBy, now.Since.Format(time.RFC3339))
+	case now == nil && before != nil && last != nil:
+		return fmt.Sprintf("the fence of %s was lifted by %s; calls go on by their rules, and what waits for a person goes on waiting", before.SetAt.Format(time.RFC3339), last.LiftedBy)
+	}
+	return ""
 }
 
 // standing is the fence that stands as it was last read, nil for none and where none
@@ -181,6 +202,14 @@ func (p *fenced) standing() *Fence {
 // Standing is the fence that stands over the ledger, nil for none: as it was when
 // the Core was opened, and in a gateway no older than FenceEvery.
 func (c *Core) Standing() *Fence { return c.fence.standing() }
+
+func (c *Core) fenceOfPages() *console.Fence {
+	f := c.Standing()
+	if f == nil {
+		return nil
+	}
+	return &console.Fence{Since: f.Since, SetAt: f.SetAt, SetBy: f.SetBy, Reason: f.Reason}
+}
 
 func (c *Core) fenceOfAPI() *api.Fence {
 	f := c.Standing()

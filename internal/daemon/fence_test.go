@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +74,48 @@ func (g fencedGateway) approve(t *testing.T, op *deed.Operation) {
 	if _, err := g.Approve(t.Context(), fenceOperator, op.ID, deed.Consent{Digest: op.Approval.Digest, Reason: "not at the provider"}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Whoever runs a gateway learns of a fence as it starts, and once of each change.
+func TestAFenceIsToldOnceAsItBeginsToStandAndAsItIsLifted(t *testing.T) {
+	ledger, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ledger.Close() })
+	desk := &Core{Ledger: ledger, Clock: deed.SystemClock{}}
+	var told []string
+	rules := newFenced(deed.FixedPolicy{}, ledger)
+	rules.log = func(text string) { told = append(told, text) }
+	looks := func(wanted ...string) {
+		t.Helper()
+		told = nil
+		for range 2 {
+			if _, err := rules.look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(told) != len(wanted) {
+			t.Fatalf("told %q, want %q", told, wanted)
+		}
+		for i, text := range wanted {
+			if !strings.Contains(told[i], text) {
+				t.Errorf("told %q, want %q", told[i], text)
+			}
+		}
+	}
+	looks()
+	if _, err := desk.SetFence(t.Context(), fenceOperator, time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC), "restored"); err != nil {
+		t.Fatal(err)
+	}
+	looks("a fence stands since 2")
+	if text := told[0]; !strings.Contains(text, "set by operator:ada: what was done from 2026-03-01T09:30:00Z to then may be lost") {
+		t.Errorf("told %q", text)
+	}
+	if _, err := desk.LiftFence(t.Context(), fenceOperator, "over"); err != nil {
+		t.Fatal(err)
+	}
+	looks("was lifted by operator:ada")
 }
 
 func TestWhileAFenceStandsNothingBeginsWithoutAPersonsWord(t *testing.T) {

@@ -57,6 +57,9 @@ func (n *notices) tell(kind notify.Kind, event deed.Event) {
 		ID: string(event.ID), Kind: kind, Operation: event.OperationID, Tenant: event.Tenant, Tool: event.Tool,
 		Actor: event.Actor, At: event.At.UTC(), Since: event.At.UTC(), Console: n.core.consoleURL(event.OperationID),
 	}
+	if f := n.core.Standing(); f != nil && kind == notify.Approval {
+		notice.FencedSince = f.Since
+	}
 	// Without the record the notice says less; it is sent all the same.
 	if op, err := n.core.Runtime.Get(ctx, who, event.OperationID); err == nil {
 		notice.Actor, notice.Since = op.Actor, op.CreatedAt.UTC()

@@ -116,4 +116,16 @@ tools:
 	if got.Kind != notify.Unresolved || got.Held != "12.50 EUR" || got.Search != "https://pay.example/?q="+op.Current().Marks.Marker+"&all=1" {
 		t.Errorf("of a doubt: %+v", got)
 	}
+
+	since := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
+	if _, err := c.SetFence(t.Context(), fenceOperator, since, "restored the copy"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.fence.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	asked, _ = claim("shop/charge", "charge:order-1043:first")
+	if got := heard(asked.Operation); got.Kind != notify.Approval || !got.FencedSince.Equal(since) {
+		t.Errorf("of a proposal under a fence: %+v", got)
+	}
 }

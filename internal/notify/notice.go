@@ -35,6 +35,9 @@ type Notice struct {
 	Since time.Time `json:"since"`
 	// ExpiresAt is when an approval lapses.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// FencedSince is from when on the ledger has lost what was done, while a fence
+	// stands: what asks for approval may have been done since.
+	FencedSince time.Time `json:"fenced_since,omitzero"`
 	// Held is the money that is reserved for it, with its currency.
 	Held string `json:"held,omitempty"`
 	// Console is where a person looks and decides; a GET of it changes nothing.
@@ -54,6 +57,9 @@ func (n Notice) sentence() string {
 		}
 	default:
 		fmt.Fprintf(&b, "%s of %s is uncertain since %s and look-ups have ended: a person must find out", n.Tool, n.Actor, n.Since.UTC().Format(time.RFC3339))
+	}
+	if !n.FencedSince.IsZero() {
+		fmt.Fprintf(&b, "; a fence stands: it may have been done since %s, look at the provider first", n.FencedSince.UTC().Format(time.RFC3339))
 	}
 	if n.Held != "" {
 		fmt.Fprintf(&b, "; %s held", n.Held)
