@@ -115,13 +115,14 @@ func (rt *Runtime) decided(ctx context.Context, call Call, answer Answer, subjec
 	return nil
 }
 
-// storeFailed answers when the ledger cannot be reached: nothing was sent.
+// storeFailed answers when the ledger cannot be reached: nothing was sent. Where the
+// ledger is, and as whom it is asked, is not for callers.
 func (c *claim) storeFailed(err error) Answer {
-	answer := Answer{Decision: Denied, Reason: ReasonStoreUnavailable, Text: err.Error(), Rule: c.rule}
+	told := "the ledger cannot be reached"
 	if errors.Is(err, ErrLedgerVersion) {
-		answer.Text = "this process is older than the ledger: " + err.Error()
+		told = "this process is older than the ledger"
 	}
-	return answer
+	return Answer{Decision: Denied, Reason: ReasonStoreUnavailable, Text: (&Veiled{Told: told, Err: err}).Error(), Rule: c.rule}
 }
 
 // Delivered tells the ledger that an answer with a receipt has been handed to

@@ -135,6 +135,8 @@ type tools struct {
 	effects atomic.Int64
 	// outcome, when set, is how the next dispatches end.
 	outcome *deed.Outcome
+	// sending, when set, is what happens as a call is sent.
+	sending func()
 	// identity, when set, is where the calls go.
 	identity string
 	// scripted, when set, is answered to every call in place of a dispatch.
@@ -170,6 +172,9 @@ func (f *tools) Call(ctx context.Context, call deed.Call) (deed.Answer, error) {
 	a, grant, err := f.rt.Claim(ctx, call)
 	if err != nil || grant == nil {
 		return a, err
+	}
+	if f.sending != nil {
+		f.sending()
 	}
 	if f.outcome != nil {
 		return f.rt.Settle(ctx, grant, *f.outcome)

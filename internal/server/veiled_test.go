@@ -3,12 +3,15 @@
 package server_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/api"
+	"github.com/deed-run/deed/storetest"
 )
 
 const innerURL = "https://10.0.0.7/inner"
@@ -64,4 +67,43 @@ func TestACallerIsNotToldWhereEvidenceComesFrom(t *testing.T) {
 			t.Errorf("%s reads %s", who, body)
 		}
 	}
+}
+
+// unreachable is a ledger that cannot be reached from some moment on.
+type unreachable struct {
+	deed.Store
+	now bool
+}
+
+var errUnreachable = fmt.Errorf("writing the ledger deed on 127.0.0.1:55432: %w: failed to connect to `user=deed database=deed`", deed.ErrUnavailable)
+
+func (u *unreachable) Transact(ctx context.Context, scope deed.Scope, change func(deed.View) (deed.Change, error)) (deed.View, error) {
+	if u.now {
+		return deed.View{}, errUnreachable
+	}
+	return u.Store.Transact(ctx, scope, change)
+}
+
+// Where the ledger is, and as whom it is asked, is for whoever runs the gateway.
+func TestACallerIsNotToldWhereTheLedgerIs(t *testing.T) {
+	clock := storetest.NewClock(noon)
+	store := &unreachable{Store: storetest.NewMemory(clock)}
+	r := newRigOver(t, clock, store, nil)
+	r.tools.sending = func() { store.now = true }
+	lost := r.call(firstKey, refund12)
+	p := lost.want(409, deed.Uncertain, deed.ReasonOutcomeUnknown)
+	if !strings.HasSuffix(p.Detail, "(the outcome could not be recorded yet)") {
+		t.Errorf("of an outcome that could not be recorded: %q", p.Detail)
+	}
+	refused := r.call("refund:order-1043:first", refund12)
+	p = refused.want(503, deed.Denied, deed.ReasonStoreUnavailable)
+	if !strings.HasSuffix(p.Detail, "(the ledger cannot be reached)") {
+		t.Errorf("of a call that was not begun: %q", p.Detail)
+	}
+	for _, body := range []string{lost.Body.String(), refused.Body.String()} {
+		if strings.Contains(body, "55432") || strings.Contains(body, "user=") {
+			t.Errorf("the answer says where the ledger is: %s", body)
+		}
+	}
+	store.now = false
 }
