@@ -76,6 +76,8 @@ type Core struct {
 	approved chan struct{}
 	tally    *console.Tally
 	notices  *notices
+	// doubts is nil where nobody is served.
+	doubts   *doubts
 	fence    *fenced
 	outdated outdated
 	// listed is told the tools that an upstream lists.
@@ -155,7 +157,7 @@ func (c *Core) tellNewer(ctx context.Context) {
 func (c *Core) wire(ctx context.Context, o Options) error {
 	observer := c.observe(ctx, o)
 	if o.Transport != "" {
-		c.notices = openNotices(c)
+		c.notices, c.doubts = openNotices(c), &doubts{core: c}
 	}
 	store, err := crashing(telemetry.Measured(c.Ledger, observer), o.getenv)
 	if err != nil {
@@ -212,6 +214,9 @@ func (c *Core) hear(ctx context.Context, event deed.Event) {
 	}
 	if c.notices != nil {
 		c.notices.hear(event)
+	}
+	if c.doubts != nil {
+		c.doubts.hear(event)
 	}
 	if event.Name == deed.EventApproved && event.To == deed.StatusAuthorized {
 		select {

@@ -37,22 +37,22 @@ func openNotices(c *Core) *notices {
 	return &notices{core: c, sender: notify.New(notify.Options{Hooks: hooks, Clock: c.Clock, Log: c.log})}
 }
 
-// hear tells of proposals and of look-ups that have ended. It looks at the
-// operation on its own: whoever recorded the event does not wait.
+// hear tells of proposals. It looks at the operation on its own: whoever recorded the
+// event does not wait.
 func (n *notices) hear(event deed.Event) {
-	kind := map[deed.EventName]notify.Kind{
-		deed.EventProposed: notify.Approval, deed.EventProposalVoided: notify.Approval, deed.EventGaveUp: notify.Unresolved,
-	}[event.Name]
-	if kind == "" || kind == notify.Approval && event.To != deed.StatusAwaitingApproval {
+	asks := event.Name == deed.EventProposed || event.Name == deed.EventProposalVoided
+	if !asks || event.To != deed.StatusAwaitingApproval {
 		return
 	}
-	n.core.looks.Go(func() { n.tell(kind, event) })
+	n.core.looks.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), noticePatience)
+		defer cancel()
+		n.tell(ctx, notify.Approval, event, nil)
+	})
 }
 
-func (n *notices) tell(kind notify.Kind, event deed.Event) {
-	ctx, cancel := context.WithTimeout(context.Background(), noticePatience)
-	defer cancel()
-	who := deed.Principal{Tenant: event.Tenant, Actor: "notices", Rights: []deed.Right{deed.RightRead}}
+// tell sends a notice about an operation, which is looked at where it is not given.
+func (n *notices) tell(ctx context.Context, kind notify.Kind, event deed.Event, op *deed.Operation) {
 	notice := notify.Notice{
 		ID: string(event.ID), Kind: kind, Operation: event.OperationID, Tenant: event.Tenant, Tool: event.Tool,
 		Actor: event.Actor, At: event.At.UTC(), Since: event.At.UTC(), Console: n.core.consoleURL(event.OperationID),
@@ -61,7 +61,11 @@ func (n *notices) tell(kind notify.Kind, event deed.Event) {
 		notice.FencedSince = f.Since
 	}
 	// Without the record the notice says less; it is sent all the same.
-	if op, err := n.core.Runtime.Get(ctx, who, event.OperationID); err == nil {
+	if op == nil {
+		who := deed.Principal{Tenant: event.Tenant, Actor: "notices", Rights: []deed.Right{deed.RightRead}}
+		op, _ = n.core.Runtime.Get(ctx, who, event.OperationID)
+	}
+	if op != nil {
 		notice.Actor, notice.Since = op.Actor, op.CreatedAt.UTC()
 		if op.Approval != nil && kind == notify.Approval {
 			notice.ExpiresAt = op.Approval.ExpiresAt.UTC()

@@ -58,13 +58,21 @@ tools:
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(t.Context(), Options{Config: config, Ledger: Place(config.Ledger.Path), Transport: TransportTCP})
+	said := make(chan string, 4)
+	c, err := Open(t.Context(), Options{Config: config, Ledger: Place(config.Ledger.Path), Transport: TransportTCP, Log: func(text string) {
+		if strings.Contains(text, "uncertain") {
+			said <- text
+		}
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
 		if err := c.Close(context.Background()); err != nil {
 			t.Error(err)
+		}
+		if len(posts)+len(said) > 0 {
+			t.Errorf("%d notices and %d lines were not expected", len(posts), len(said))
 		}
 	}()
 	claim := func(tool deed.Tool, key string) (deed.Answer, *deed.Grant) {
@@ -111,10 +119,16 @@ tools:
 		t.Fatal(err)
 	}
 	op := lost.Operation
-	c.hear(t.Context(), deed.Event{ID: "ev_1", Tenant: op.Tenant, OperationID: op.ID, Tool: op.Tool, At: time.Now(), Name: deed.EventGaveUp, Actor: "look-ups"})
+	// Nothing looks it up: people are told at once, and not a second time.
 	got := heard(op)
+	c.hear(t.Context(), deed.Event{ID: "ev_1", Tenant: op.Tenant, OperationID: op.ID, Tool: op.Tool, At: time.Now(), Name: deed.EventGaveUp, Actor: "look-ups"})
 	if got.Kind != notify.Unresolved || got.Held != "12.50 EUR" || got.Search != "https://pay.example/?q="+op.Current().Marks.Marker+"&all=1" {
 		t.Errorf("of a doubt: %+v", got)
+	}
+	text, id := <-said, string(op.ID)
+	if !strings.HasPrefix(text, id+" (shop/refund) is uncertain since 2") ||
+		!strings.HasSuffix(text, ": outcome unknown; nothing looks it up, so a person must find out what happened; deed ops show "+id) {
+		t.Errorf("the log says %q", text)
 	}
 
 	since := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)

@@ -25,6 +25,12 @@ func (e *stopReport) begin() {
 	e.begun = true
 }
 
+func (e *stopReport) isBegun() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.begun
+}
+
 func (e *stopReport) hear(event deed.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

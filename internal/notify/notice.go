@@ -17,7 +17,8 @@ type Kind string
 const (
 	// Approval: somebody must consent to an operation before it is sent.
 	Approval Kind = "approval"
-	// Unresolved: nobody could find out what became of an operation.
+	// Unresolved: nobody knows what became of an operation, and no look-up will
+	// settle it: there is none, or they have ended, or they found too many.
 	Unresolved Kind = "unresolved"
 )
 
@@ -56,7 +57,7 @@ func (n Notice) sentence() string {
 			fmt.Fprintf(&b, " until %s", n.ExpiresAt.UTC().Format(time.RFC3339))
 		}
 	default:
-		fmt.Fprintf(&b, "%s of %s is uncertain since %s and look-ups have ended: a person must find out", n.Tool, n.Actor, n.Since.UTC().Format(time.RFC3339))
+		fmt.Fprintf(&b, "%s of %s is uncertain since %s and no look-up settles it: a person must find out", n.Tool, n.Actor, n.Since.UTC().Format(time.RFC3339))
 	}
 	if !n.FencedSince.IsZero() {
 		fmt.Fprintf(&b, "; a fence stands: it may have been done since %s, look at the provider first", n.FencedSince.UTC().Format(time.RFC3339))
