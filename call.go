@@ -128,6 +128,9 @@ type Answer struct {
 	Received Fingerprint
 	// Budget says why the call did not fit, with denied(budget_exceeded).
 	Budget *BudgetRefusal
+	// Unrecorded: the call ran, and what became of it could not be written down yet.
+	// The Runtime goes on trying for as long as the process lives.
+	Unrecorded bool
 	// Current is what became of a created resource since, in a replay of the
 	// family creation: "found", "gone" or "unknown"; gateways fill it in.
 	Current string

@@ -55,8 +55,8 @@ func TestAnOutcomeThatAClosedStoreCannotTakeIsNamedWhenClosing(t *testing.T) {
 				store.fails.Store(&c.first)
 				return deed.Receipt{RemoteID: "re_1"}, nil
 			})
-			if err != nil || answer.Done() || answer.Decision != deed.Uncertain {
-				t.Errorf("%s, %v", answer.Decision, err)
+			if err != nil || answer.Done() || answer.Decision != deed.Uncertain || !answer.Unrecorded {
+				t.Errorf("%s, unrecorded %v, %v", answer.Decision, answer.Unrecorded, err)
 			}
 			<-store.asked
 			store.fails.Store(&gone)

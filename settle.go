@@ -39,6 +39,7 @@ func (rt *Runtime) Settle(_ context.Context, g *Grant, out Outcome) (Answer, err
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		rt.settleLater(g, out, err)
 		answer.Decision, answer.Reason, answer.Effective = Uncertain, ReasonOutcomeUnknown, StatusUncertain
+		answer.Unrecorded = true
 		answer.Text = (&Veiled{Told: "the outcome could not be recorded yet", Err: err}).Error()
 		rt.observer.CallAnswered(ctx, g.call, answer)
 		return answer, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/policy"
+	"github.com/deed-run/deed/telemetry"
 )
 
 // mcpOptions are the flags of deed mcp.
@@ -77,6 +78,7 @@ func (a *app) mcp(ctx context.Context, o mcpOptions, command []string) error {
 		return err
 	}
 	about := ledgerNote(path)
+	telemetry.ReportTo(a.note, deed.SystemClock{})
 	core, err := daemon.Open(ctx, daemon.Options{
 		Config: config, Ledger: path, Environ: a.Env, Stderr: a.Stderr, Log: a.note,
 		Transport: daemon.TransportPipe, Build: a.build().Version,

@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/policy"
+	"github.com/deed-run/deed/telemetry"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -71,6 +73,7 @@ func checkListen(address string) error {
 
 func (a *app) serve(ctx context.Context, o daemon.Options) error {
 	about := ledgerNote(o.Ledger)
+	telemetry.ReportTo(a.note, deed.SystemClock{})
 	d, err := daemon.New(ctx, o)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func (w *background) start(c *Core) error {
 		}
 		w.lookups = worker
 	}
-	w.upkeep = startUpkeep(c.Runtime, c.Clock, c.log, c.ledgerIsNewer, c.fence)
+	w.upkeep = startUpkeep(c.Runtime, c.Clock, c.ledgerProblem, c.ledgerIsNewer, c.fence, c.lookAtLedger)
 	w.runner = startRunner(c)
 	return nil
 }

@@ -18,8 +18,8 @@ const (
 )
 
 // upkeep writes what time has done to operations that nobody asks about,
-// removes what retention no longer wants, and looks whether a fence was set. All
-// run at once and then at their pace, until stop.
+// removes what retention no longer wants, and looks whether a fence was set and whether
+// the ledger still takes writes of this version. All run at once and then at their pace, until stop.
 type upkeep struct {
 	work    sync.WaitGroup
 	end     context.CancelFunc
@@ -29,12 +29,13 @@ type upkeep struct {
 	newer func()
 }
 
-func startUpkeep(rt *deed.Runtime, clock deed.Clock, problem func(string), newer func(), fence *fenced) *upkeep {
+func startUpkeep(rt *deed.Runtime, clock deed.Clock, problem func(string), newer func(), fence *fenced, look func(context.Context) (int, error)) *upkeep {
 	ctx, end := context.WithCancel(context.Background())
 	u := &upkeep{end: end, clock: clock, problem: problem, newer: newer}
 	u.every(ctx, recoverEvery, "recovery", rt.Recover)
 	u.every(ctx, trimEvery, "retention", rt.Trim)
 	u.every(ctx, FenceEvery, "fence", fence.look)
+	u.every(ctx, recoverEvery, "version", look)
 	return u
 }
 

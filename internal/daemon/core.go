@@ -76,8 +76,9 @@ type Core struct {
 	approved chan struct{}
 	tally    *console.Tally
 	notices  *notices
-	// doubts is nil where nobody is served.
+	// doubts and outage are nil where nobody is served.
 	doubts   *doubts
+	outage   *outage
 	fence    *fenced
 	outdated outdated
 	// listed is told the tools that an upstream lists.
@@ -146,6 +147,23 @@ func (c *Core) ledgerIsNewer() {
 	c.newer.Do(func() { c.log("ledger " + c.place.String() + ": " + Newer) })
 }
 
+// ledgerProblem tells the log of a problem with the ledger, by the ledger's name.
+func (c *Core) ledgerProblem(text string) { c.log("ledger " + c.place.String() + ": " + text) }
+
+// lookAtLedger learns whether a newer version took the ledger over, and during an
+// outage whether it has ended: without calls nobody else would. That the ledger cannot
+// be read is told by others.
+func (c *Core) lookAtLedger(ctx context.Context) (int, error) {
+	if c.outage != nil && c.outage.stands() {
+		probe := &health{store: c.Ledger, clock: c.Clock, outage: c.outage}
+		_ = probe.check(ctx) // the outage is told of it
+	}
+	if newer, err := WrittenByNewer(ctx, c.Ledger); err == nil && newer {
+		return 0, deed.ErrLedgerVersion
+	}
+	return 0, nil
+}
+
 // tellNewer looks at the ledger's version as a gateway starts. It may wait for
 // the ledger's lock, which must not delay the gateway.
 func (c *Core) tellNewer(ctx context.Context) {
@@ -158,13 +176,14 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 	observer := c.observe(ctx, o)
 	if o.Transport != "" {
 		c.notices, c.doubts = openNotices(c), &doubts{core: c}
+		c.outage = &outage{ledger: c.place.String(), clock: c.Clock, log: c.log}
 	}
 	store, err := crashing(telemetry.Measured(c.Ledger, observer), o.getenv)
 	if err != nil {
 		return err
 	}
 	c.Runtime, err = deed.New(deed.Options{
-		Store: store, Policy: c.Policy, Clock: c.Clock, Observer: overheard(placed(observer), c.hear), NFC: norm.NFC.String,
+		Store: store, Policy: c.Policy, Clock: c.Clock, Observer: overheard(placed(observer), c.answered, c.hear), NFC: norm.NFC.String,
 		Reconciler: c.reconciler(), CheckEdited: c.checkEdited,
 	})
 	if err != nil {
@@ -204,6 +223,13 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 	return nil
 }
 
+// answered is told of every answer to a call.
+func (c *Core) answered(answer deed.Answer) {
+	if c.outage != nil {
+		c.outage.answered(answer)
+	}
+}
+
 // hear is told of every event that this process records.
 func (c *Core) hear(ctx context.Context, event deed.Event) {
 	c.tally.Recorded(ctx, event)
@@ -217,6 +243,7 @@ func (c *Core) hear(ctx context.Context, event deed.Event) {
 	}
 	if c.doubts != nil {
 		c.doubts.hear(event)
+		c.outage.heard(event)
 	}
 	if event.Name == deed.EventApproved && event.To == deed.StatusAuthorized {
 		select {

@@ -55,6 +55,9 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	core.asks = true
+	if known != nil {
+		known = (&strangers{clock: core.Clock, log: core.log}).over(known)
+	}
 	options := mcpgate.HTTPOptions{Upstreams: core.upstreams, Guard: core.gate, Clock: core.Clock}
 	auth := known
 	var hosts []string // callers without tokens are on this machine, and call it so
@@ -84,7 +87,7 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
-	probe := &health{store: core.Ledger, clock: core.Clock, outdated: core.outdated.any}
+	probe := &health{store: core.Ledger, clock: core.Clock, outdated: core.outdated.any, outage: core.outage}
 	pages, bootstrap, err := openConsole(core, known != nil, probe)
 	if err != nil {
 		return nil, errors.Join(err, doors.close(ctx), core.Close(ctx))

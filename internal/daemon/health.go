@@ -21,6 +21,8 @@ type health struct {
 	// whose rules are in force may be gone, and then no gateway would be ready, for
 	// any tool, until a person came.
 	outdated func() bool
+	// outage is told what each look found; nil is not.
+	outage *outage
 
 	mu      sync.Mutex
 	checked time.Time
@@ -61,6 +63,9 @@ func (h *health) check(ctx context.Context) error {
 	defer cancel()
 	_, h.err = h.store.Setting(ctx, readyValue, func([]byte) []byte { return []byte(now.UTC().Format(time.RFC3339)) })
 	h.checked = now
+	if h.outage != nil {
+		h.outage.checked(h.err)
+	}
 	return h.err
 }
 

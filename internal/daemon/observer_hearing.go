@@ -12,6 +12,16 @@ import (
 type hearing struct {
 	deed.Observer
 	heard []func(ctx context.Context, event deed.Event)
+	// answered hears of answers; nil does not.
+	answered func(deed.Answer)
+}
+
+// CallAnswered tells the inner Observer, then whoever hears of answers.
+func (o hearing) CallAnswered(ctx context.Context, call deed.Call, answer deed.Answer) {
+	o.Observer.CallAnswered(ctx, call, answer)
+	if o.answered != nil {
+		o.answered(answer)
+	}
 }
 
 // Recorded tells the inner Observer, then the others.
@@ -28,15 +38,16 @@ type tracedHearing struct {
 	deed.Tracer
 }
 
-// overheard lets others hear what an Observer is told is recorded.
-func overheard(observer deed.Observer, heard ...func(ctx context.Context, event deed.Event)) deed.Observer {
+// overheard lets others hear what an Observer is told is recorded, and answered hear
+// what is answered, nil for nobody.
+func overheard(observer deed.Observer, answered func(deed.Answer), heard ...func(ctx context.Context, event deed.Event)) deed.Observer {
 	if len(heard) == 0 {
 		return observer
 	}
 	if observer == nil {
 		observer = silent{}
 	}
-	h := hearing{observer, heard}
+	h := hearing{observer, heard, answered}
 	if tracer, ok := observer.(deed.Tracer); ok {
 		return tracedHearing{h, tracer}
 	}
