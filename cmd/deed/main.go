@@ -16,7 +16,11 @@ import (
 var version, revision string
 
 func main() {
-	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !cli.OutlivesHangup(os.Args[1:]) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, restore := signal.NotifyContext(context.Background(), ends...)
 	// The first signal asks for an orderly end, the next one ends at once.
 	context.AfterFunc(ctx, restore)
 	// A client that is gone must not end the process by SIGPIPE while a call is under way; writes report it instead.

@@ -88,6 +88,15 @@ func TestServeIsOperatedOnWhileItRuns(t *testing.T) {
 	if address == nil {
 		t.Fatalf("first line: %q", first)
 	}
+	// Asked to read its files anew, it says that it does not, and goes on.
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for line := ""; !strings.HasPrefix(line, "deed: SIGHUP: the configuration"); {
+		if line, err = lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
 	session, err := caller.DialHTTP(t.Context(), address[1]+"/mcp/shop", caller.Legacy, http.Header{})
 	if err != nil {
 		t.Fatal(err)
@@ -165,6 +174,7 @@ func TestACallUnderWaySurvivesTheEndOfItsGateway(t *testing.T) {
 		end  func(g *gateway) error
 	}{
 		{"SIGTERM", func(g *gateway) error { return g.cmd.Process.Signal(syscall.SIGTERM) }},
+		{"SIGHUP", func(g *gateway) error { return g.cmd.Process.Signal(syscall.SIGHUP) }},
 		{"SIGINT", func(g *gateway) error { return g.cmd.Process.Signal(os.Interrupt) }},
 		{"the end of the input", func(g *gateway) error { return g.in.Close() }},
 		{"a client that is gone", func(g *gateway) error {

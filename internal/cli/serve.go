@@ -5,6 +5,10 @@ package cli
 import (
 	"context"
 	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +25,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Serves MCP at /mcp/{upstream} (Streamable HTTP), the HTTP API under /v1 (described
 at /openapi.json), /healthz (the process is up) and
 /readyz (the ledger takes writes). Without auth.tokens it serves this machine
-only. SIGINT or SIGTERM end it: calls under way may finish first.`,
+only. SIGINT or SIGTERM end it: calls under way may finish first. Its files are read
+at the start only: SIGHUP changes nothing, and says so.`,
 		Example: "  deed serve --config deed.yaml\n  deed serve --config deed.yaml --listen 127.0.0.1:0",
 		RunE: action(func(ctx context.Context, _ []string) error {
 			if err := checkListen(listen); err != nil {
@@ -71,9 +76,41 @@ func checkListen(address string) error {
 	return nil
 }
 
+// OutlivesHangup reports whether the command of the arguments goes on when its
+// terminal hangs up, or when whoever runs it asks it by SIGHUP to read its files anew:
+// a gateway does, and says that it reads them at its start only.
+func OutlivesHangup(args []string) bool {
+	for _, arg := range args {
+		if !strings.HasPrefix(arg, "-") {
+			return arg == "serve"
+		}
+	}
+	return false
+}
+
+// hangups answers SIGHUP until ctx ends.
+func (a *app) hangups(ctx context.Context) {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(heard)
+		for {
+			select {
+			case <-heard:
+				a.note("SIGHUP: the configuration, and the files of tokens and keys that it names, are read at the start only; nothing was read anew, and calls go on; to read them, restart deed serve")
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
 func (a *app) serve(ctx context.Context, o daemon.Options) error {
 	about := ledgerNote(o.Ledger)
 	telemetry.ReportTo(a.note, deed.SystemClock{})
+	serving, served := context.WithCancel(ctx)
+	defer served()
+	a.hangups(serving)
 	d, err := daemon.New(ctx, o)
 	if err != nil {
 		return err
