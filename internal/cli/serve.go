@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ import (
 
 func (a *app) serveCommand() *cobra.Command {
 	var file, ledger, listen string
+	var drain time.Duration
 	c := &cobra.Command{
 		Use: "serve --config FILE", Short: "Serve the configured MCP servers over HTTP", Args: cobra.NoArgs,
 		Long: `Serves MCP at /mcp/{upstream} (Streamable HTTP), the HTTP API under /v1 (described
@@ -31,6 +33,9 @@ at the start only: SIGHUP changes nothing, and says so.`,
 		RunE: action(func(ctx context.Context, _ []string) error {
 			if err := checkListen(listen); err != nil {
 				return err
+			}
+			if drain < 0 {
+				return fail(exitUsage, "--drain %s is no time to wait; nothing was started; write a duration such as 60s", drain)
 			}
 			config, err := a.rules(file, policy.BareOptions{})
 			if err != nil {
@@ -48,13 +53,14 @@ at the start only: SIGHUP changes nothing, and says so.`,
 			}
 			return a.serve(ctx, daemon.Options{
 				Config: config, Ledger: path, Environ: a.Env, Stderr: a.Stderr, Log: a.note,
-				Transport: daemon.TransportTCP, Build: a.build().Version,
+				Transport: daemon.TransportTCP, Drain: drain, Build: a.build().Version,
 			})
 		}),
 	}
 	c.Flags().StringVar(&file, "config", "", "configuration `file`")
 	c.Flags().StringVar(&ledger, "ledger", "", "ledger `file` or postgres:// address (see deed help ledger)")
 	c.Flags().StringVar(&listen, "listen", "", "`address` in place of the configured one; port 0 takes a free one")
+	c.Flags().DurationVar(&drain, "drain", 0, "how long calls under way may go on at the end (default 10s); the first quarter of it, 5s at most, is for balancers to see /readyz say so")
 	_ = c.MarkFlagRequired("config")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	return c

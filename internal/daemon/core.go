@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -36,6 +37,9 @@ type Options struct {
 	// Transport is how callers reach the gateway; empty for a Core that serves
 	// nobody, which exports no telemetry.
 	Transport string
+	// Drain is how long calls under way may go on once the gateway is stopped; 10 s
+	// by default. Where it is longer, a part of it goes by before: see Stop.
+	Drain time.Duration
 	// Build is the version that telemetry is told.
 	Build string
 }

@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,13 @@ type Daemon struct {
 	failed   chan error
 	done     chan struct{}
 	drain    time.Duration
+	// notice is how long /readyz says that the gateway is stopping before it takes no
+	// new calls, so that a balancer sends them elsewhere.
+	notice time.Duration
+	probe  *health
+	// unstream ends the streams that clients only listen on: they never end by
+	// themselves.
+	unstream context.CancelFunc
 	reserve  []byte
 }
 
@@ -92,11 +100,12 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, errors.Join(err, doors.close(ctx), core.Close(ctx))
 	}
+	streaming, unstream := context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	mux.Handle("/", pages)
 	mux.Handle("/confirmations/{name}", named(confirmations(core)))
 	if handler != nil {
-		mux.Handle("/mcp/{upstream}", handler)
+		mux.Handle("/mcp/{upstream}", streamsUntil(streaming, handler))
 	}
 	mux.Handle("/http/{name}/{path...}", named(doors.handlers))
 	mux.Handle("/v1/", v1)
@@ -104,7 +113,7 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	mux.HandleFunc("GET /healthz", probe.live)
 	mux.HandleFunc("GET /readyz", probe.ready)
 	return &Daemon{
-		core: core, serves: o.Transport != "", handler: handler, doors: doors, pages: pages, bootstrap: bootstrap, failed: make(chan error, 1), done: make(chan struct{}), drain: drain, reserve: make([]byte, reserve),
+		core: core, serves: o.Transport != "", handler: handler, doors: doors, pages: pages, bootstrap: bootstrap, failed: make(chan error, 1), done: make(chan struct{}), drain: cmp.Or(o.Drain, drain), notice: noticeOf(o.Drain), probe: probe, unstream: unstream, reserve: make([]byte, reserve),
 		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
 	}, nil
 }
@@ -153,14 +162,46 @@ func (d *Daemon) Bootstrap() string { return d.bootstrap }
 // Failed tells when the daemon stopped serving by itself.
 func (d *Daemon) Failed() <-chan error { return d.failed }
 
-// Stop takes no new calls, lets those under way finish for ten seconds or until
-// ctx ends, and closes everything. What has no answer by then is uncertain.
+// longestNotice bounds how long a gateway that stops still takes calls.
+const longestNotice = 5 * time.Second
+
+// noticeOf is the part of a configured drain in which calls are still taken: a
+// quarter, none of the default.
+func noticeOf(configured time.Duration) time.Duration { return min(configured/4, longestNotice) }
+
+// streamsUntil ends the streams that clients only listen on, as soon as the context
+// does; calls go on.
+func streamsUntil(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			listening, end := context.WithCancel(r.Context())
+			defer end()
+			defer context.AfterFunc(ctx, end)()
+			r = r.WithContext(listening)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Stop takes no new calls, lets those under way finish for the drain or until ctx
+// ends, and closes everything. What has no answer by then is uncertain. Where a drain
+// was configured, /readyz says for the first quarter of it, 5 s at most, that the
+// gateway is stopping, and calls are still taken: balancers look only now and then.
 func (d *Daemon) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.drain)
 	defer cancel()
+	d.probe.stopping.Store(true)
+	if d.notice > 0 {
+		select {
+		case <-time.After(d.notice):
+		case <-d.done: // it serves nobody any more
+		case <-ctx.Done():
+		}
+	}
 	d.core.ending.begin()
 	d.unask()
 	d.pages.Close()
+	d.unstream()
 	err := d.server.Shutdown(ctx)
 	if err != nil {
 		// Clients that hold a stream open are cut off; their calls go on below.
@@ -169,7 +210,7 @@ func (d *Daemon) Stop(ctx context.Context) error {
 	<-d.done
 	d.background.stop()
 	// Settling what the drain left over takes its own time.
-	ending, end := context.WithTimeout(context.WithoutCancel(ctx), d.drain)
+	ending, end := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer end()
 	if d.handler != nil {
 		err = errors.Join(err, d.handler.Close(ctx))

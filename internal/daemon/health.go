@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -24,6 +25,9 @@ type health struct {
 	// outage is told what each look found; nil is not.
 	outage *outage
 
+	// stopping: the gateway has been asked to end.
+	stopping atomic.Bool
+
 	mu      sync.Mutex
 	checked time.Time
 	err     error
@@ -41,6 +45,10 @@ func (h *health) live(w http.ResponseWriter, _ *http.Request) { answer(w, http.S
 
 // ready writes to the ledger: one that only reads refuses every mutation.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
+	if h.stopping.Load() {
+		answer(w, http.StatusServiceUnavailable, "stopping")
+		return
+	}
 	if h.check(r.Context()) != nil {
 		answer(w, http.StatusServiceUnavailable, "the ledger takes no writes")
 		return
