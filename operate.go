@@ -147,8 +147,8 @@ func resolving(id OperationID, who Principal, res Resolution) (func(*Operation, 
 // process lost its lease without reporting: it may still send or hear.
 func holderMayLive(op *Operation, rule Rule, now time.Time) string {
 	current := op.Current()
-	if current == nil || !current.EndedAt.IsZero() {
-		return ""
+	if current == nil || !current.EndedAt.IsZero() || op.Status == StatusCommitted {
+		return "" // of what is committed nothing is left to hear
 	}
 	if until := current.SendBy.Add(rule.Timeout); now.Before(until) {
 		return fmt.Sprintf("the process that sent it may still hear of it until %s; wait until then, or force it (only with not_applied does that risk a second effect)", until.UTC().Format(time.RFC3339))

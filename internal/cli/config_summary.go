@@ -30,6 +30,7 @@ type configured struct {
 	Webhooks      []string `json:"webhooks"`
 	Confirmations []string `json:"confirmations"`
 	Tokens        int      `json:"tokens"`
+	JWT           bool     `json:"jwt"`
 }
 
 func configuredBy(c *policy.Config) configured {
@@ -38,14 +39,21 @@ func configuredBy(c *policy.Config) configured {
 		Routes: len(c.Routes), Tools: len(c.Tools), Budgets: names(c.Budgets), Confirmations: names(c.Confirmations),
 		Webhooks: []string{}, Tokens: len(c.Auth.Tokens),
 	}
-	for _, tool := range c.Tools {
-		if tool.Approval != nil {
+	count := func(entry policy.Tool) {
+		if entry.Approval != nil {
 			out.Approvals++
 		}
-		if tool.Reconcile != nil || tool.Resource != nil {
+		if entry.Reconcile != nil || entry.Resource != nil {
 			out.LookUps++
 		}
 	}
+	for _, tool := range c.Tools {
+		count(tool)
+	}
+	for _, route := range c.Routes {
+		count(route.Entry)
+	}
+	out.JWT = c.Auth.JWT != nil
 	for _, w := range c.Webhooks {
 		// A path may be a secret (Slack): only the host is told.
 		host := "an address from a variable"
@@ -85,6 +93,10 @@ func (c configured) lines() []string {
 		}
 		return many(n, one)
 	}
+	known := number(c.Tokens, "token")
+	if c.JWT {
+		known = strings.TrimPrefix(known+", JSON Web Tokens", ", ")
+	}
 	var tools []string
 	for _, text := range []string{entries(c.Tools), waits(c.Approvals, "waits", "wait", "for a person"), waits(c.LookUps, "is", "are", "looked up")} {
 		if text != "" {
@@ -98,7 +110,7 @@ func (c configured) lines() []string {
 	return facts([][2]string{
 		{"ledger", c.Ledger}, {"listens on", c.Listen}, {"upstreams", part(c.Upstreams)}, {"connectors", part(c.Connectors)}, {"http", api}, {"programs", part(c.Programs)},
 		{"tools", strings.Join(tools, ", ")}, {"budgets", part(c.Budgets)}, {"webhooks", part(c.Webhooks)},
-		{"confirmations", part(c.Confirmations)}, {"tokens", number(c.Tokens, "token")},
+		{"confirmations", part(c.Confirmations)}, {"tokens", known},
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -256,7 +257,10 @@ func (d *serverDesk) explain(err error) error {
 	case errors.Is(err, api.ErrNotFound):
 		return fmt.Errorf("%s: %s: %w", d.base, problem.Detail, deed.ErrNotFound)
 	case errors.Is(err, api.ErrRefused):
-		return fail(exitRefused, "%s; nothing was changed", problem.Detail)
+		if strings.Contains(problem.Detail, unchanged) {
+			return fail(exitRefused, "%s", problem.Detail)
+		}
+		return fail(exitRefused, "%s; "+unchanged, problem.Detail)
 	case answered && problem.Status == http.StatusForbidden:
 		return fail(exitNotFound, "%s: %s", d.base, problem.Detail)
 	case answered && problem.Status == http.StatusServiceUnavailable:

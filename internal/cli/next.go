@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/deed-run/deed"
@@ -43,7 +44,7 @@ func nextSteps(op *deed.Operation, now time.Time, out outlook, at place) []step 
 		if out.fence != nil {
 			steps = append(steps, step{What: fenceWarning(op, out.fence)})
 		}
-		offer(deed.EventApproved, "send exactly this, once", "approve", "--digest "+string(op.Approval.Digest))
+		offer(deed.EventApproved, consentWords(op.Approval), "approve", "--digest "+string(op.Approval.Digest))
 		offer(deed.EventApprovalDenied, "never send it; the agent is told why", "deny", "--digest "+string(op.Approval.Digest)+` --reason "why"`)
 	case deed.StateAuthorized:
 		if out.fence != nil {
@@ -88,6 +89,18 @@ func nextSteps(op *deed.Operation, now time.Time, out outlook, at place) []step 
 		offer(deed.EventCancelRequested, "let nothing more be tried", "cancel", `--reason "why"`)
 	}
 	return steps
+}
+
+// consentWords say what a consent to a proposal does.
+func consentWords(a *deed.Approval) string {
+	words := "send exactly this, once"
+	if a.Run == deed.RunOnCall {
+		words = "let its caller's next call send exactly this, once"
+	}
+	if a.Quorum > 1 {
+		words = fmt.Sprintf("consent, as one of %d of whom %d have: with the last one, %s", a.Quorum, len(a.Votes), words)
+	}
+	return words
 }
 
 // fenceWarning says what a standing fence means for a consent to the operation.

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -165,6 +166,8 @@ func decided(op *deed.Operation, now time.Time, at place) []string {
 	switch {
 	case op.Status == deed.StatusExecuting && op.NoMoreAttempts:
 		return []string{text + "; the cancellation is noted: nothing more is tried, what was sent stands"}
+	case op.Status == deed.StatusAwaitingApproval && op.Approval != nil && op.Approval.Quorum > 1:
+		return []string{fmt.Sprintf("%s; %d of %d consents are there, nothing is sent before the last", text, len(op.Approval.Votes), op.Approval.Quorum)}
 	case op.Status != deed.StatusCommitted:
 		return []string{text}
 	}

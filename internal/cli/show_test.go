@@ -26,9 +26,9 @@ func TestAnOperationIsShownWithWhatAPersonDecidesBy(t *testing.T) {
 		t.Fatalf("no digest is shown:\n%s", wire)
 	}
 	approve := "deed ops approve " + string(s.ids["wire"]) + " --digest " + digest[1] + " --config " + s.config
-	holds(t, wire, "awaiting_approval (pending)", "votes     0 of 2", "asked by  support", `{"about":"wire","amount":12.5}`, "\n    "+approve+"\n",
+	holds(t, wire, "awaiting_approval (pending)", "votes     0 of 2", "consent, as one of 2 of whom 0 have: with the last one, send exactly this, once", "asked by  support", `{"about":"wire","amount":12.5}`, "\n    "+approve+"\n",
 		"deed ops deny "+string(s.ids["wire"])+" --digest "+digest[1]+` --reason "why"`)
-	if got := deedCommand(t, strings.Fields(approve)[1:]...); !strings.Contains(got, "is awaiting_approval") {
+	if got := deedCommand(t, strings.Fields(approve)[1:]...); !strings.Contains(got, "is awaiting_approval (pending); 1 of 2 consents are there, nothing is sent before the last") {
 		t.Errorf("the command that was shown: %s", got)
 	}
 	holds(t, s.show("wire"), "votes     1 of 2", "approved by operator:")
