@@ -21,9 +21,19 @@ func (c *Core) compareClocks(event deed.Event) {
 	if !c.place.Database() || event.At.IsZero() {
 		return
 	}
-	if text := apartText(c.Clock.Now().Sub(event.At)); text != "" {
+	text := apartText(c.Clock.Now().Sub(event.At))
+	c.clocks.Store(&text)
+	if text != "" {
 		c.apart.Do(func() { c.log(text) })
 	}
+}
+
+// clocksText is what the latest event said of the clocks, "" for nothing.
+func (c *Core) clocksText() string {
+	if text := c.clocks.Load(); text != nil {
+		return *text
+	}
+	return ""
 }
 
 // apartText is what a difference of the clocks means, "" for one that means nothing.

@@ -3,6 +3,8 @@
 package daemon
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +33,12 @@ func TestWhoRunsAGatewayIsToldOnceThatItsClockIsNotTheLedgers(t *testing.T) {
 				core.compareClocks(deed.Event{At: noon})
 			}
 			core.compareClocks(deed.Event{})
+			h := &health{store: storetest.NewMemory(core.Clock), clock: core.Clock, outdated: func() bool { return false }, clocks: core.clocksText}
+			w := httptest.NewRecorder()
+			h.ready(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+			if got := w.Body.String(); w.Code != http.StatusOK || strings.Contains(got, "ready, but this machine's clock") != (c.want != "") || !strings.Contains(got, c.want) {
+				t.Errorf("/readyz says %d %s", w.Code, got)
+			}
 			switch {
 			case c.want == "" && len(logged) > 0:
 				t.Errorf("it says %q", logged)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/text/unicode/norm"
@@ -76,6 +77,8 @@ type Core struct {
 	newer sync.Once
 	// apart: the clocks of this machine and of the ledger differ, and that was told.
 	apart sync.Once
+	// clocks is what the latest event said of them.
+	clocks atomic.Pointer[string]
 	// approved wakes the runner.
 	approved chan struct{}
 	tally    *console.Tally

@@ -95,7 +95,7 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, errors.Join(err, core.Close(ctx))
 	}
-	probe := &health{store: core.Ledger, clock: core.Clock, outdated: core.outdated.any, outage: core.outage}
+	probe := &health{store: core.Ledger, clock: core.Clock, outdated: core.outdated.any, clocks: core.clocksText, outage: core.outage}
 	pages, bootstrap, err := openConsole(core, known != nil, probe)
 	if err != nil {
 		return nil, errors.Join(err, doors.close(ctx), core.Close(ctx))

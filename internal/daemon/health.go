@@ -22,6 +22,10 @@ type health struct {
 	// whose rules are in force may be gone, and then no gateway would be ready, for
 	// any tool, until a person came.
 	outdated func() bool
+	// clocks says what is wrong with the clocks of this machine and of the ledger, ""
+	// for nothing; nil does not. It does not make the process unready either: only the
+	// next call shows that they are right again.
+	clocks func() string
 	// outage is told what each look found; nil is not.
 	outage *outage
 
@@ -56,6 +60,12 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	if h.outdated() {
 		answer(w, http.StatusOK, "ready, but calls of some tools are refused here (policy_outdated); the log names them")
 		return
+	}
+	if h.clocks != nil {
+		if text := h.clocks(); text != "" {
+			answer(w, http.StatusOK, "ready, but "+text)
+			return
+		}
 	}
 	answer(w, http.StatusOK, "ready")
 }
