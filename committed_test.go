@@ -14,7 +14,7 @@ import (
 // Of what is committed nobody is told to wait for a process that may still report:
 // committed is final.
 func TestWhoResolvesWhatIsCommittedIsNotToldToWait(t *testing.T) {
-	b := newBench(t, nil)
+	b := newRig(t, nil)
 	rt := b.process()
 	answer, grant := b.claim(rt, refund("12"))
 	defer rt.Release(grant)
