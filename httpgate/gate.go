@@ -33,7 +33,8 @@ const (
 	UnnamedGuard Unnamed = "guard"
 	// UnnamedRefuse answers 403.
 	UnnamedRefuse Unnamed = "refuse"
-	// UnnamedPass lets them through, unrecorded: nothing is promised for them.
+	// UnnamedPass lets them through, unrecorded: nothing is promised for them but that
+	// they are no route in another spelling. Behind a proxy it takes the right to call.
 	UnnamedPass Unnamed = "pass"
 )
 
