@@ -85,7 +85,7 @@ func (rs *Routes) lists(method string) bool {
 // methods have a case (RFC 9110 section 9.1), and servers exist that do not mind it.
 func (rs *Routes) folds(method string) bool {
 	for _, r := range rs.byTool {
-		if strings.EqualFold(r.Method, method) {
+		if r.Method != method && strings.EqualFold(r.Method, method) {
 			return true
 		}
 	}

@@ -45,7 +45,8 @@ func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	f := s.look(r)
-	if !f.named && f.wrong == "" && !s.known && (safe(r.Method) || s.unnamed == UnnamedPass) {
+	folds := f.route == nil && s.routes.folds(r.Method)
+	if !f.named && f.wrong == "" && !folds && !s.known && (safe(r.Method) || s.unnamed == UnnamedPass) {
 		s.pass.ServeHTTP(w, r)
 		return
 	}
@@ -55,7 +56,7 @@ func (s *side) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		unauthenticated(r).write(w, r)
 	case f.wrong != "":
 		malformed(f.wrong).write(w, r)
-	case f.route == nil && (s.unnamed != UnnamedPass || s.routes.folds(r.Method)):
+	case f.route == nil && (s.unnamed != UnnamedPass || folds):
 		problem(http.StatusMethodNotAllowed, "method-not-allowed", "The method is not known here", "nothing was sent; spell it in capitals, or name it in a route").write(w, r)
 	case f.route == nil, !f.named && s.unnamed == UnnamedPass && !safe(r.Method):
 		s.servePassed(w, r, who)

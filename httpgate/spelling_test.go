@@ -39,16 +39,21 @@ func (r *rig) line(method, target string) string {
 // lenient is an upstream that decodes a path before it normalises it, as nginx does,
 // and drops parameters, as servlet containers do. It counts what it did as /refunds.
 func lenient(t *testing.T) (url string, effects *atomic.Int64) {
+	handler, effects := lenientHandler()
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return s.URL, effects
+}
+
+func lenientHandler() (handler http.Handler, effects *atomic.Int64) {
 	effects = &atomic.Int64{}
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		at := strings.ReplaceAll(strings.ReplaceAll(r.URL.Path, `\`, "/"), "%2F", "/")
 		at, _, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(at, "%2E", "."), "..;", ".."), ";")
 		if at = strings.ToLower(path.Clean(at)); at == "/refunds" || strings.HasPrefix(at, "/refunds/") || at == "/orders/refunds" {
 			effects.Add(1)
 		}
-	}))
-	t.Cleanup(s.Close)
-	return s.URL, effects
+	}), effects
 }
 
 func TestNoSpellingOfAPathEscapesItsRoute(t *testing.T) {
@@ -161,8 +166,20 @@ func TestReadsPassInTheirOwnSpelling(t *testing.T) {
 func passUnnamed(o *httpgate.Options) { o.Unnamed = httpgate.UnnamedPass }
 
 func TestWhatEscapesNoRouteDoesNotWhereTheUnnamedPass(t *testing.T) {
-	url, effects := lenient(t)
-	r := build(t, setup{upstream: httpgate.Upstream{URL: url}, routes: []httpgate.Route{{Method: http.MethodPost, Pattern: "/refunds", Rule: approved}}, edit: passUnnamed})
+	for _, behind := range []string{"proxy", "middleware"} {
+		t.Run(behind, func(t *testing.T) { escapesNothing(t, behind == "middleware") })
+	}
+}
+
+func escapesNothing(t *testing.T, inMiddleware bool) {
+	handler, effects := lenientHandler()
+	s := setup{routes: []httpgate.Route{{Method: http.MethodPost, Pattern: "/refunds", Rule: approved}}, edit: passUnnamed, handler: handler}
+	if !inMiddleware {
+		upstream := httptest.NewServer(handler)
+		t.Cleanup(upstream.Close)
+		s.upstream.URL, s.handler = upstream.URL, nil
+	}
+	r := build(t, s)
 	for _, target := range []string{"//refunds", "/./refunds", "/x/../refunds", "/%2e/refunds", "/refunds//", "/refunds/", "/x%2F..%2Frefunds"} {
 		if line := r.line(http.MethodPost, target); !strings.Contains(line, " 400 ") {
 			t.Errorf("POST %s was answered %q", target, line)
