@@ -82,6 +82,11 @@ func canonicalPath(at *url.URL) string {
 	if !ok {
 		return at.EscapedPath()
 	}
+	return canonical(segments)
+}
+
+// canonical spells segments: no two lists are spelt alike.
+func canonical(segments []string) string {
 	var b strings.Builder
 	for _, segment := range segments {
 		for i, part := range strings.Split(segment, "/") {

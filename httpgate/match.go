@@ -5,6 +5,7 @@ package httpgate
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -137,6 +138,16 @@ func (r *Route) moreExact(other *Route) bool {
 	return false
 }
 
+// wholePath is the path as the value of a request that no route names. A slash
+// within a segment is not one between two, and the effect is another.
+func wholePath(segments []string) []value {
+	whole := []value{{"*", "/" + strings.Join(segments, "/")}}
+	if slices.ContainsFunc(segments, func(s string) bool { return strings.Contains(s, "/") }) {
+		whole = append(whole, value{"**", canonical(segments)})
+	}
+	return whole
+}
+
 // find returns the route of a request, else the one that stands for its method,
 // whose one value is the whole path. It is nil for methods that are not known.
 func (rs *Routes) find(method string, segments []string) (route *Route, values []value, named bool) {
@@ -159,7 +170,7 @@ func (rs *Routes) find(method string, segments []string) (route *Route, values [
 	}
 	for _, other := range rs.byTool {
 		if other.segments == nil && other.Method == method {
-			return other, []value{{"*", "/" + strings.Join(segments, "/")}}, false
+			return other, wholePath(segments), false
 		}
 	}
 	return nil, nil, false

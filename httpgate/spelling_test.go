@@ -116,6 +116,16 @@ func TestWhatAPathMayHoldIsNoOtherSpelling(t *testing.T) {
 	}
 }
 
+func TestASlashWithinASegmentIsAnotherPathThanOneBetweenTwo(t *testing.T) {
+	r := build(t, setup{handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})})
+	for i, pair := range [][2]string{{"/a%2Fb/c", "/a/b/c"}, {"/a/b", "/a%2Fb"}, {"/a%2Fb", "/a%252Fb"}, {"/a%2Fb/c", "/a/b%2Fc"}} {
+		own := key + string(rune('a'+i))
+		r.send(http.MethodPost, pair[0], order1, "Idempotency-Key", own).wants(t, 200, "Deed-Decision", "execute")
+		r.send(http.MethodPost, pair[1], order1, "Idempotency-Key", own).wants(t, 422, "Deed-Decision", "conflict")
+		r.send(http.MethodPost, pair[0], order1, "Idempotency-Key", own).wants(t, 200, "Deed-Decision", "replay")
+	}
+}
+
 // Another case or slash, and HEAD, for which servers run the handler of GET.
 func TestAGETThatChangesThingsIsEscapedByNoSpellingAndNotByHEAD(t *testing.T) {
 	for name, c := range map[string]struct{ method, path string }{
