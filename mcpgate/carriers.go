@@ -102,7 +102,7 @@ func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.He
 	var list []deed.Carrier
 	add := func(p deed.Provenance, text, name string) {
 		if text != "" {
-			list = append(list, deed.Carrier{Provenance: p, Identity: identity(rule.Identity, text), Name: name})
+			list = append(list, deed.Carrier{Provenance: p, Identity: deed.IdentityOf(rule.Identity, text), Name: name})
 		}
 	}
 	header := "the header " + keyheader.Name
@@ -111,7 +111,7 @@ func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.He
 		keys, header = []string{""}, header+" ("+wrong+")"
 	}
 	for _, key := range keys {
-		list = append(list, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: identity(rule.Identity, key), Name: header})
+		list = append(list, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.IdentityOf(rule.Identity, key), Name: header})
 	}
 	text := func(path ...string) string {
 		value, ok := rawjson.Get(params, path...)
@@ -158,8 +158,6 @@ func callID(session, name, id string) string {
 	sum := sha256.Sum256([]byte(session + "\x00" + name + "\x00" + id))
 	return "c1_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
 }
-
-func identity(family deed.Family, text string) deed.Identity { return deed.IdentityOf(family, text) }
 
 // Bounds of what a call may say about itself.
 const (

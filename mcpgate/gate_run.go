@@ -26,7 +26,7 @@ func (g *Gate) Run(ctx context.Context, link Link, meta json.RawMessage, call de
 	}
 	call.KeyArgument = d.own
 	if key, sent := rawjson.Text(call.Arguments, d.own); d.own != "" && sent && d.rule.Identity != deed.FamilySecret {
-		call.Carriers = append(call.Carriers, deed.Carrier{Provenance: deed.ProvenanceModel, Identity: identity(d.rule.Identity, key), Name: d.own})
+		call.Carriers = append(call.Carriers, deed.Carrier{Provenance: deed.ProvenanceModel, Identity: deed.IdentityOf(d.rule.Identity, key), Name: d.own})
 	}
 	answer, err := g.run(ctx, s, d, params, call)
 	if err == nil {
