@@ -50,6 +50,6 @@ func (s *strangers) refused(r *http.Request) {
 	if s.more > 0 {
 		since = fmt.Sprintf("; %d more since %s", s.more, s.told.UTC().Format(time.RFC3339))
 	}
-	s.log(fmt.Sprintf("a token that is not known, or is no longer valid, was refused: %s %s from %s%s", r.Method, r.URL.Path, r.RemoteAddr, since))
+	s.log(fmt.Sprintf("a token that is not known, or is no longer valid, was refused: %s %s from %s%s", r.Method, r.URL.EscapedPath(), r.RemoteAddr, since))
 	s.told, s.more = now, 0
 }
