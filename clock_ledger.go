@@ -28,6 +28,8 @@ func (k *ledgerClock) at(then, view, now time.Time) time.Time {
 	return now.Add(k.ahead(view, now)).Add(-now.Sub(then))
 }
 
+// ahead is how far the ledger's clock is ahead of this process's, by this view and
+// those seen of late.
 func (k *ledgerClock) ahead(view, now time.Time) time.Duration {
 	seen := view.Sub(now)
 	k.mu.Lock()

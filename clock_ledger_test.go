@@ -50,3 +50,47 @@ func TestWhatACallCameBesideIsToldByTheLedgersClock(t *testing.T) {
 		})
 	}
 }
+
+// slowViews is a ledger whose views come late to claims.
+type slowViews struct {
+	deed.Store
+	clocks []*storetest.Clock
+	late   time.Duration
+}
+
+func (s slowViews) Transact(ctx context.Context, scope deed.Scope, change func(deed.View) (deed.Change, error)) (deed.View, error) {
+	return s.Store.Transact(ctx, scope, func(view deed.View) (deed.Change, error) {
+		if scope.Tool != "" {
+			for _, clock := range s.clocks {
+				clock.Advance(s.late)
+			}
+		}
+		return change(view)
+	})
+}
+
+// However late the views of claims are, a settlement of this process shows how the
+// clocks stand: what arrives after its answer did not come beside it.
+func TestWhatFollowsAnAnswerOfThisProcessDidNotComeBesideIt(t *testing.T) {
+	b := newRig(t, func(rule *deed.Rule) { rule.Key.Need = deed.NeedOptional })
+	local := storetest.NewClock(noon)
+	store := slowViews{Store: b.store, clocks: []*storetest.Clock{b.clock, local}, late: 10 * time.Millisecond}
+	rt, err := deed.New(deed.Options{Store: store, Clock: local, Policy: deed.FixedPolicy{"pay/refund": b.rule}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := rt.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	for n, id := range []string{"session-1/toolu_1", "session-1/toolu_2"} {
+		answer, err := rt.Do(context.Background(), keyed("12", callID(id)), b.pay)
+		if err != nil || answer.Decision != deed.Execute || b.effects.Load() != int64(n+1) {
+			t.Fatalf("call %d: %v %v, %d effects, %v", n+1, answer.Decision, answer.Reason, b.effects.Load(), err)
+		}
+		rt.Delivered(context.Background(), answer)
+		b.clock.Advance(time.Millisecond)
+		local.Advance(time.Millisecond)
+	}
+}

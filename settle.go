@@ -89,6 +89,9 @@ func (rt *Runtime) settleOn(ctx context.Context, on transactor, g *Grant, out Ou
 		if op == nil {
 			return Change{}, fmt.Errorf("%s attempt %d cannot be settled: %w", g.Operation, g.Attempt, ErrNotFound)
 		}
+		// So that what arrives after the answer is later than the settlement by
+		// the ledger's clock too.
+		rt.ledgerClock.ahead(view.Now, rt.clock.Now())
 		settled, events = op, nil
 		c, write := settlement(op, g, out, view.Now)
 		if !write {
