@@ -245,6 +245,9 @@ type Grant struct {
 	Unrecorded bool
 	// Rule is complete: every duration is set.
 	Rule Rule
+	// Regranted: this attempt was granted before, to a call under the same claim
+	// token; whoever was given it first may have sent.
+	Regranted bool
 
 	// observed carries what the Observer put into the context of the call.
 	observed context.Context

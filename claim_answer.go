@@ -15,7 +15,7 @@ func (c *claim) granted(r ruling, view View) (Answer, *Grant, error) {
 	grant := &Grant{
 		Operation: op.ID, Tenant: op.Tenant, Attempt: current.Number, SendBy: current.SendBy,
 		LeaseExpiresAt: op.LeaseExpiresAt, Arguments: op.Arguments, ProviderKey: current.ProviderKey,
-		Marks: current.planted(), Rule: c.rule, nonce: current.Nonce, started: view.Now, begun: c.begun,
+		Marks: current.planted(), Regranted: r.act == actRegrant, Rule: c.rule, nonce: current.Nonce, started: view.Now, begun: c.begun,
 	}
 	if c.rt.reconciler != nil {
 		c.rt.served.LoadOrStore(op.Tenant, true)

@@ -29,8 +29,9 @@ type ClaimRequest struct {
 	EffectFingerprint deed.Fingerprint `json:"effect_fingerprint,omitempty"`
 	// ClaimToken names this claim: repeating it under the same token, because
 	// its answer was lost, yields the same grant while its lease lives. Make it
-	// anew for every piece of work that may run beside others, at random; two
-	// workers that share one are both granted.
+	// anew, at random, for every run of a worker, and keep it in memory only: one
+	// that is stored with the job is that of the next worker too, and both are
+	// granted.
 	ClaimToken string `json:"claim_token,omitempty"`
 }
 
@@ -42,6 +43,9 @@ type ClaimAnswer struct {
 	// OperationID is empty where nothing is recorded: a read-only tool, or a
 	// rule that only observes. Such a grant need not be settled.
 	OperationID deed.OperationID `json:"operation_id,omitempty"`
+	// Regranted: the attempt was granted before, under the same claim token. Unless
+	// you know that nothing of it was sent, settle it as unknown.
+	Regranted bool `json:"regranted,omitempty"`
 	// Attempt is the fencing token.
 	Attempt        int       `json:"attempt,omitempty"`
 	SendBy         time.Time `json:"send_by,omitzero"`

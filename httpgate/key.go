@@ -41,7 +41,7 @@ func (r *Route) carriers(x *reading) (list []deed.Carrier, wrong string) {
 		list = append(list, carrier)
 	}
 	for _, header := range slices.Sorted(maps.Keys(x.Header)) {
-		if !carriesKey(header) {
+		if !carriesKey(header) || hyphenated(header) != keyheader.Name && r.heedsOnly(x.Header) {
 			continue
 		}
 		keys, problem := keyheader.Keys(http.Header{keyheader.Name: x.Header[header]})
@@ -56,6 +56,18 @@ func (r *Route) carriers(x *reading) (list []deed.Carrier, wrong string) {
 		add(x.bodyKey, r.speaks.bodyKey+" in the body")
 	}
 	return list, wrong
+}
+
+// heedsOnly reports whether X-Idempotency-Key names nothing: beside the header that
+// has the registered name, and where requests without that header are told apart
+// by what is in them.
+func (r *Route) heedsOnly(h http.Header) bool {
+	for name := range h {
+		if hyphenated(name) == keyheader.Name {
+			return true
+		}
+	}
+	return len(r.Key.From) > 0 || r.Twins > 0
 }
 
 // longestScoped leaves room for a mark within the 255 characters of a key.

@@ -104,10 +104,11 @@ func TestWhatAPathMayHoldIsNoOtherSpelling(t *testing.T) {
 	r := build(t, setup{upstream: httpgate.Upstream{URL: upstream.URL}, routes: []httpgate.Route{
 		{Method: http.MethodPost, Pattern: "/projects/*/issues"}, {Method: http.MethodPost, Pattern: "/projects/*"}, {Method: http.MethodPost, Pattern: "/sites/*"},
 		{Method: http.MethodPost, Pattern: "/refunds"}, {Method: http.MethodPost, Pattern: "/refunds.json"}, {Method: http.MethodPost, Pattern: "/Refunds/"},
+		{Method: http.MethodPost, Pattern: "/users/*"}, {Method: http.MethodPost, Pattern: "/users/me"},
 	}})
 	for i, target := range []string{
 		"/projects/group%2Fproject/issues", "/projects/group%2fproject", "/projects/group%2F.hidden", "/projects/a..b", "/projects/...", "/projects/50%25",
-		"/sites/https%3A%2F%2Fwww.example.com%2F", "/sites/a;b=c", "/sites/C%3A%5Cfolder", "/refunds", "/refunds.json", "/Refunds/", "/other/x%2Fy",
+		"/sites/https%3A%2F%2Fwww.example.com%2F", "/sites/a;b=c", "/sites/C%3A%5Cfolder", "/refunds", "/refunds.json", "/Refunds/", "/other/x%2Fy", "/users/me.smith", "/users/me",
 	} {
 		r.send(http.MethodPost, target, order1, "Idempotency-Key", key+string(rune('a'+i))).wants(t, 200, "Deed-Decision", "execute")
 		if got := seen.Load(); got != target {

@@ -19,7 +19,7 @@ func (rs *Routes) veiled(method string, segments []string, by *Route, guards fun
 	}
 	plain := plainPath(segments)
 	for _, r := range rs.list {
-		if r.serves(method) && r != by && r.veils(plain) && (by == nil || !by.veils(plain) || r.moreExact(by)) && guards(r) {
+		if r.serves(method) && r != by && r.veils(plain, by != nil) && (by == nil || !by.veils(plain, false) || r.moreExact(by)) && guards(r) {
 			return true
 		}
 	}
@@ -39,7 +39,10 @@ func plainPath(segments []string) []string {
 	return list
 }
 
-func (r *Route) veils(plain []string) bool {
+// veils reports whether a lenient server may take the path for the route's. Where
+// a route names the path, what follows a dot has to be a format: me.smith is
+// nobody's spelling of me.
+func (r *Route) veils(plain []string, named bool) bool {
 	own := r.withoutEnd()
 	if len(own) != len(plain) {
 		return false
@@ -49,7 +52,8 @@ func (r *Route) veils(plain []string) bool {
 		if s.name != "" || strings.EqualFold(s.literal, text) {
 			continue
 		}
-		if stem, _, suffixed := strings.Cut(text, "."); i < len(own)-1 || !suffixed || !strings.EqualFold(s.literal, stem) {
+		stem, format, suffixed := strings.Cut(text, ".")
+		if i < len(own)-1 || !suffixed || !strings.EqualFold(s.literal, stem) || named && !isFormat(format) {
 			return false
 		}
 	}
@@ -67,4 +71,9 @@ func (r *Route) withoutEnd() []segment {
 // open reports whether the route has a place for any segment.
 func (r *Route) open() bool {
 	return slices.ContainsFunc(r.segments, func(s segment) bool { return s.name != "" })
+}
+
+// isFormat reports whether frameworks take a suffix for the format of the answer.
+func isFormat(suffix string) bool {
+	return slices.Contains([]string{"json", "xml", "html", "htm", "txt", "csv", "yaml", "yml", "js", "php", "do", "action"}, strings.ToLower(suffix))
 }

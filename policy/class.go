@@ -16,6 +16,13 @@ type class struct {
 	refused bool
 }
 
+// unnamedOfProgram is the class of a tool that only its program and the
+// configuration could name, and that the latter does not: it is misspelt, or its
+// rules, consent and budget are missing.
+var unnamedOfProgram = class{
+	effect: deed.EffectNonIdempotent, why: "of a program's tools only those are known that an entry names", refused: true,
+}
+
 // classify finds the class of a tool. What a person declared counts first, then
 // a readOnlyHint that is pinned and that the name does not contradict, then the
 // name, then the default. idempotentHint alone never permits a re-run.
@@ -44,7 +51,7 @@ func classify(tool deed.Tool, declared Tool, configured, looks bool, defaults De
 		return class{effect: deed.EffectNonIdempotent, why: "nothing says that it only reads " + guessed + doubt}
 	}
 	if defaults.UnknownTool == UnknownDeny && !configured {
-		return class{effect: deed.EffectNonIdempotent, why: "nothing is known of it (unknown_tool: deny)" + doubt, refused: true}
+		return class{effect: deed.EffectNonIdempotent, why: "no entry names it, and unknown_tool is deny" + doubt, refused: true}
 	}
 	return class{effect: deed.EffectNonIdempotent, why: "nothing says that it only reads (unknown_tool: " + string(defaults.UnknownTool) + ")" + doubt}
 }

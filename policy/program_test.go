@@ -49,6 +49,24 @@ func TestAnAccountOfAProgramIsPartOfTheRevision(t *testing.T) {
 	}
 }
 
+// A misspelt name would otherwise begin without the approval and the budget of the
+// one that was meant.
+func TestAToolOfAProgramThatNoEntryNamesIsRefused(t *testing.T) {
+	for _, defaults := range []string{"", "defaults: {unknown_tool: infer}\n", "defaults: {unknown_tool: non_idempotent}\n"} {
+		rules := parse(t, defaults+twoPrograms).Policy()
+		for tool, refused := range map[deed.Tool]bool{"billing/refnd": true, "billing/list_refunds": true, "billing/refund": false, "elsewhere/refund": false} {
+			rule := rules.Rule(tool, deed.ToolFacts{})
+			text := ""
+			if rule.Deny != nil {
+				text = rule.Deny([]byte(`{}`), deed.Principal{})
+			}
+			if (text != "") != refused || refused && (!rule.Mutates() || !strings.Contains(text, string(tool))) {
+				t.Errorf("%q: %s is denied with %q", defaults, tool, text)
+			}
+		}
+	}
+}
+
 // Nobody lists the tools of a program, and what reads answers is no advice for
 // them.
 func TestToolsOfProgramsAreAdvisedAsTheyStand(t *testing.T) {

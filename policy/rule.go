@@ -86,6 +86,9 @@ const unknownDenied = "deny: unknown_tool"
 func (p *rules) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	entry, configured := p.config.entry(tool)
 	class := classify(tool, entry, configured, p.config.lookers[tool], p.config.Defaults, facts)
+	if _, own := p.config.Programs[tool.Upstream()]; own && !configured {
+		class = unnamedOfProgram
+	}
 	rule := deed.DefaultRule(tool)
 	rule.Effect, rule.Why = class.effect, class.why
 	rule.Mode, rule.Key, rule.Identity, rule.Scope = entry.Mode, entry.Key, entry.Identity, entry.Scope
@@ -103,7 +106,7 @@ func (p *rules) Rule(tool deed.Tool, facts deed.ToolFacts) deed.Rule {
 	}
 	if class.refused {
 		rule.Deny = func([]byte, deed.Principal) string {
-			return "nothing is known of " + string(tool) + ", and unknown_tool is deny"
+			return "nothing is known of " + string(tool) + ": " + class.why
 		}
 		rule.Conditions = []string{unknownDenied}
 	}

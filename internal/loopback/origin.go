@@ -16,7 +16,7 @@ import (
 // change things. Programs that are no browsers send neither header.
 func Stranger(r *http.Request, hosts []string) string {
 	if Foreign(r, hosts) {
-		return "the Host header does not name this server"
+		return "the Host header does not name this server; where a proxy sends another name, write it under console.allowed_hosts"
 	}
 	switch origin := r.Header.Get("Origin"); {
 	case origin != "":

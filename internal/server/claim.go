@@ -52,6 +52,7 @@ func (s *Server) claim(x *exchange) reply {
 	if !grant.Unrecorded {
 		granted.OperationID, granted.Attempt, granted.SendBy = grant.Operation, grant.Attempt, grant.SendBy.UTC()
 		granted.LeaseExpiresAt, granted.ProviderKey = grant.LeaseExpiresAt.UTC(), grant.ProviderKey
+		granted.Regranted = grant.Regranted
 	}
 	return answer(http.StatusOK, granted)
 }
