@@ -114,6 +114,10 @@ func TestAnEffectOfOnesOwn(t *testing.T) {
 		t.Fatalf("%+v, %v", granted, err)
 	}
 	again, err := client.Claim(ctx, claim)
+	if !again.Regranted {
+		t.Error("an attempt that was granted before is not said to be")
+	}
+	again.Regranted = false
 	if diff := cmp.Diff(granted, again); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

@@ -51,7 +51,7 @@ func classify(tool deed.Tool, declared Tool, configured, looks bool, defaults De
 		return class{effect: deed.EffectNonIdempotent, why: "nothing says that it only reads " + guessed + doubt}
 	}
 	if defaults.UnknownTool == UnknownDeny && !configured {
-		return class{effect: deed.EffectNonIdempotent, why: "no entry names it, and unknown_tool is deny" + doubt, refused: true}
+		return class{effect: deed.EffectNonIdempotent, why: "no entry names it (unknown_tool: deny)" + doubt, refused: true}
 	}
 	return class{effect: deed.EffectNonIdempotent, why: "nothing says that it only reads (unknown_tool: " + string(defaults.UnknownTool) + ")" + doubt}
 }

@@ -92,7 +92,7 @@ tools:
 		{"a member is there twice", config, "tickets/create_ticket", `{"a":1,"a":1}`, deed.ReasonBadArguments, "a"},
 		{"an argument is not listed", strict, "a/pay", `{"amount":"1.50","extra":1}`, deed.ReasonBadArguments, "/extra"},
 		{"a required argument is missing", strict, "a/pay", `{}`, deed.ReasonBadArguments, "/amount"},
-		{"a tool is unknown and unknown tools are denied", strict, "a/other", `{}`, deed.ReasonForbidden, "unknown_tool is deny"},
+		{"a tool is unknown and unknown tools are denied", strict, "a/other", `{}`, deed.ReasonForbidden, "unknown_tool: deny"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			explanation, err := policy.Explain(test.config, test.tool, []byte(test.args))
