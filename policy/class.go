@@ -20,7 +20,7 @@ type class struct {
 // configuration could name, and that the latter does not: it is misspelt, or its
 // rules, consent and budget are missing.
 var unnamedOfProgram = class{
-	effect: deed.EffectNonIdempotent, why: "of a program's tools only those are known that an entry names", refused: true,
+	effect: deed.EffectNonIdempotent, why: "of a program's tools only those are known that an entry of tools names", refused: true,
 }
 
 // classify finds the class of a tool. What a person declared counts first, then
