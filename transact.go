@@ -64,12 +64,12 @@ func (rt *Runtime) asTimeHasIt(op *Operation, view View) (*Operation, []Event, e
 
 // visible is the operation of the view, if there is one that the principal may
 // see and the right to change it.
-func (who Principal) visible(id OperationID, view View, right Right) (*Operation, error) {
+func (p Principal) visible(id OperationID, view View, right Right) (*Operation, error) {
 	op := view.Operation
 	switch {
-	case op == nil, !who.reads(op.Actor):
+	case op == nil, !p.reads(op.Actor):
 		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
-	case right != "" && !who.May(right):
+	case right != "" && !p.May(right):
 		return nil, fmt.Errorf("%s: %w: it takes the right %q", id, ErrForbidden, right)
 	}
 	return op, nil
