@@ -26,6 +26,8 @@ type committer struct {
 	wrote bool
 	// conn is nil after a failure that it did not survive.
 	conn *connection
+	// log is conn's, nil when it is not known.
+	log *frameLog
 	// suspect is set when the log may end in frames that never reached the
 	// disk.
 	suspect bool
@@ -33,17 +35,18 @@ type committer struct {
 	until time.Time
 	// behind is the number of pages in the write-ahead log.
 	behind int
+	copier *copier
 }
 
 func newCommitter(place location, first *connection, watches *watches, hot *hot) *committer {
-	c := &committer{place: place, watches: watches, hot: hot}
+	c := &committer{place: place, watches: watches, hot: hot, copier: newCopier(place)}
 	c.adopt(first)
 	return c
 }
 
 // adopt makes conn the writing connection.
 func (c *committer) adopt(conn *connection) {
-	c.conn = conn
+	c.conn, c.log = conn, frameLogOf(conn)
 	// Should it not be set, a busy ledger is told of at once: nothing is lost.
 	_ = c.conn.BusyHandler(func(_ context.Context, count int) bool {
 		if !time.Now().Before(c.until) {
@@ -65,11 +68,14 @@ func (c *committer) adopt(conn *connection) {
 }
 
 func (c *committer) shut() error {
+	c.copier.stop()
 	c.hot.forget()
 	if c.conn == nil {
 		return nil
 	}
-	return c.conn.shut()
+	conn := c.conn
+	c.conn = nil
+	return conn.shut()
 }
 
 // commit writes the batch durably and sets every job's outcome. Its error is
@@ -121,7 +127,10 @@ func (c *committer) try(jobs []*job) (culprit *job, err error) {
 		}
 	}
 	c.wrote = false
-	if err := c.conn.use(stmtCommit).run(); err != nil {
+	c.log.gather()
+	err = c.conn.use(stmtCommit).run()
+	c.log.end()
+	if err != nil {
 		return nil, c.commitFailed(err)
 	}
 	c.hot.committed(jobs, c.wrote)
@@ -260,23 +269,5 @@ func (c *committer) tell(jobs []*job) {
 		for _, op := range j.put {
 			c.watches.notify(op.Tenant, op.ID, op.Version)
 		}
-	}
-}
-
-// checkpoint copies the log into the file once it is long. When it has grown
-// to many times that length, because there was always a reader in it, new
-// readers are kept waiting for the moment that it takes to start it anew. A
-// failure loses nothing: the log stays.
-func (c *committer) checkpoint() {
-	if c.conn == nil || c.behind < c.place.checkpointPages {
-		return
-	}
-	mode := sqlite3.CHECKPOINT_PASSIVE
-	if c.behind >= 16*c.place.checkpointPages {
-		mode = sqlite3.CHECKPOINT_RESTART
-	}
-	c.until = time.Now().Add(100 * time.Millisecond)
-	if _, _, err := c.conn.WALCheckpoint("main", mode); err != nil {
-		c.abandon(err)
 	}
 }

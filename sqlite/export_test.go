@@ -38,5 +38,11 @@ func ListTexts(query deed.Query) []string {
 // FrameLog writes the frames of a log whole.
 func FrameLog(file vfs.File) vfs.File { return &frameLog{File: file} }
 
+// Gather is gather.
+func Gather(log vfs.File) { log.(*frameLog).gather() }
+
+// EndGather is end.
+func EndGather(log vfs.File) { log.(*frameLog).end() }
+
 // Framing is framing.
 func Framing(name string) string { return framing(name) }

@@ -7,8 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// frameVFS is another VFS that writes each frame of a write-ahead log by one
-// call: SQLite writes the header of a frame and then its page.
+// frameVFS is another VFS that writes the frames of a write-ahead log by fewer
+// calls: SQLite writes the header of a frame and then its page.
 type frameVFS struct{ vfs.VFS }
 
 // framing registers the form of a VFS that writes whole frames, and returns its
@@ -42,44 +42,81 @@ func (v frameVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File
 // log has (https://sqlite.org/fileformat2.html#walformat).
 const frameHeader = 24
 
-// frameLog keeps the header of a frame until the next call, which brings the
-// page. It keeps nothing beyond that, and a commit ends with a sync: SQLite makes
-// that next call before it gives up its lock on the log, so that nothing is
-// written where another process may have written meanwhile.
+// gatherLimit bounds what is kept of a commit, in bytes.
+const gatherLimit = 1 << 20
+
+// frameLog writes the header of a frame and its page by one call, and the frames
+// of a commit by one call too. Whatever is kept is written under the lock under
+// which SQLite wrote it, so never where another process may have written
+// meanwhile:
+//
+//   - a header is kept until the next call. SQLite makes that next call before
+//     it gives up its lock on the log, for a commit ends with a sync;
+//   - frames are kept between gather and end, the two sides of a COMMIT: until
+//     its sync, or any other call that they do not precede. When it fails
+//     without one, end drops them.
 type frameLog struct {
 	vfs.File
-	// frame begins with the header that is kept, if one is, for the place at.
-	frame []byte
-	at    int64
-	kept  bool
+	// kept are bytes for the place at.
+	kept      []byte
+	at        int64
+	gathering bool
+}
+
+// frameLogOf returns the log of a connection, nil if it is another file.
+func frameLogOf(conn *connection) *frameLog {
+	file, err := conn.FileControl("main", sqlite3.FCNTL_JOURNAL_POINTER)
+	if err != nil {
+		return nil
+	}
+	log, _ := file.(*frameLog)
+	return log
+}
+
+// gather keeps the frames that follow. A COMMIT is about to run.
+func (l *frameLog) gather() {
+	if l != nil {
+		l.gathering = true
+	}
+}
+
+// end drops what a COMMIT that failed never synced, and keeps nothing more.
+func (l *frameLog) end() {
+	if l != nil {
+		l.gathering, l.kept = false, l.kept[:0]
+	}
 }
 
 // WriteAt implements [vfs.File].
 func (l *frameLog) WriteAt(p []byte, at int64) (int, error) {
-	if l.kept && at == l.at+frameHeader && len(p) != frameHeader {
-		l.kept = false
-		l.frame = append(l.frame, p...)
-		n, err := l.File.WriteAt(l.frame, l.at)
-		return max(n-frameHeader, 0), err
+	header := len(p) == frameHeader
+	follows := len(l.kept) > 0 && at == l.at+int64(len(l.kept)) && (l.gathering || !header)
+	if !follows {
+		if err := l.flush(); err != nil {
+			return 0, err
+		}
+		if !header {
+			return l.File.WriteAt(p, at)
+		}
+		l.at = at
+	}
+	l.kept = append(l.kept, p...)
+	if header || l.gathering && len(l.kept) < gatherLimit {
+		return len(p), nil
 	}
 	if err := l.flush(); err != nil {
 		return 0, err
 	}
-	if len(p) != frameHeader {
-		return l.File.WriteAt(p, at)
-	}
-	l.frame, l.at, l.kept = append(l.frame[:0], p...), at, true
 	return len(p), nil
 }
 
-// flush writes a header that no page follows, as when SQLite corrects the
-// checksums of frames. After an error it is gone: SQLite rolls back.
+// flush writes what is kept. After an error it is gone: SQLite rolls back.
 func (l *frameLog) flush() error {
-	if !l.kept {
+	if len(l.kept) == 0 {
 		return nil
 	}
-	l.kept = false
-	_, err := l.File.WriteAt(l.frame, l.at)
+	_, err := l.File.WriteAt(l.kept, l.at)
+	l.kept = l.kept[:0]
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 	"pgregory.net/rapid"
 
+	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/sqlite"
 )
 
@@ -58,11 +60,16 @@ func (f *memoryFile) Sync(vfs.SyncFlag) error { f.syncs++; return nil }
 func (f *memoryFile) Size() (int64, error)    { return int64(len(f.data)), nil }
 
 // Whatever is called in whatever order, the file has what it would have without
-// the frameLog, but for a header that was written by the very last call.
+// the frameLog, but for a header that was written by the very last call, and
+// during a COMMIT for the frames that were.
 func TestALogLacksNothingButTheHeaderWrittenLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plain, under := &memoryFile{}, &memoryFile{}
 		log := sqlite.FrameLog(under)
+		gathering := rapid.Bool().Draw(t, "gathering")
+		if gathering {
+			sqlite.Gather(log)
+		}
 		for range rapid.IntRange(1, 30).Draw(t, "calls") {
 			at := int64(rapid.IntRange(0, 3).Draw(t, "frame")) * (frameHeader + framePage)
 			fill := func(size int) []byte { return bytes.Repeat([]byte{byte(rapid.IntRange(1, 250).Draw(t, "fill"))}, size) }
@@ -82,6 +89,9 @@ func TestALogLacksNothingButTheHeaderWrittenLast(t *testing.T) {
 				continue
 			case "page":
 				write(fill(framePage), at+frameHeader)
+				if gathering {
+					continue
+				}
 			case "elsewhere":
 				write(fill(100), at+frameHeader+1)
 			case "log header":
@@ -140,6 +150,68 @@ func TestAHeaderWhoseWriteFailedIsGone(t *testing.T) {
 				t.Errorf("%d bytes were written later (%v)", len(file.data), err)
 			}
 		})
+	}
+}
+
+// What a COMMIT that failed has kept must not be written later.
+func TestACommitThatIsNotSyncedLeavesNothingForLater(t *testing.T) {
+	header, page := bytes.Repeat([]byte{1}, frameHeader), bytes.Repeat([]byte{2}, framePage)
+	for name, last := range map[string][]byte{"a frame": page, "a header": header} {
+		t.Run(name, func(t *testing.T) {
+			file := &memoryFile{}
+			log := sqlite.FrameLog(file)
+			sqlite.Gather(log)
+			at := int64(0)
+			for _, p := range [][]byte{header, page, header, last} {
+				if n, err := log.WriteAt(p, at); n != len(p) || err != nil {
+					t.Fatalf("wrote %d of %d: %v", n, len(p), err)
+				}
+				at += int64(len(p))
+			}
+			sqlite.EndGather(log)
+			// The next transaction may begin where this one would have gone on.
+			if _, err := log.WriteAt(header, at); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := log.WriteAt(page, at+frameHeader); err != nil {
+				t.Fatal(err)
+			}
+			if want := append(make([]byte, at), append(header, page...)...); !bytes.Equal(file.data, want) {
+				t.Errorf("the file has %d bytes, want the frame that was written last alone, at %d", len(file.data), at)
+			}
+		})
+	}
+}
+
+// A commit of the ledger writes its frames by one call, at most 1 MiB of them,
+// before the sync that makes it durable.
+func TestTheFramesOfACommitAreWrittenAtOnce(t *testing.T) {
+	var calls []string
+	count := func(call string) func(string) error {
+		return func(file string) error {
+			if strings.HasSuffix(file, "-wal") {
+				calls = append(calls, call)
+			}
+			return nil
+		}
+	}
+	hook := &hooks{write: func(file string, data []byte, _ int64) error {
+		return count(fmt.Sprint(len(data)/(frameHeader+framePage), " frames"))(file)
+	}, sync: count("sync")}
+	ledger := openAt(t, filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{VFS: registerVFS(t, hook)})
+	first, large := newBenchOperation(1), newBenchOperation(2)
+	large.begin.Put[0].Arguments = fmt.Appendf(nil, `{"note":%q}`, strings.Repeat("x", 2_000_000))
+	if err := first.transactBoth(t.Context(), ledger); err != nil {
+		t.Fatal(err)
+	}
+	calls = nil
+	for _, o := range []benchOperation{newBenchOperation(3), large} {
+		if _, err := ledger.Transact(t.Context(), deed.Scope{Tenant: benchTenant}, func(deed.View) (deed.Change, error) { return o.begin, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(calls) < 4 || calls[1] != "sync" || calls[len(calls)-1] != "sync" || slices.Contains(calls[2:len(calls)-1], "sync") || len(calls) > 6 {
+		t.Errorf("two commits, the second of 2 MB, made the calls %q; want one write and a sync, then two or three writes and a sync", calls)
 	}
 }
 

@@ -139,7 +139,7 @@ type survivor struct {
 }
 
 // losePower runs a workload through the simulated disk and has what may be left
-// at each sync judged, for each seed. The workload stands still meanwhile.
+// at each sync judged, for each seed. Whoever syncs stands still meanwhile.
 func losePower(t *testing.T, lies func(string) bool, operations int, seeds uint64, judge func(survivor)) {
 	t.Helper()
 	d := &disk{files: map[string]*diskFile{}, lies: lies}
@@ -151,7 +151,10 @@ func losePower(t *testing.T, lies func(string) bool, operations int, seeds uint6
 	if err != nil {
 		t.Fatal(err)
 	}
+	var one sync.Mutex // the writer syncs, and whoever copies the log
 	d.before = func() {
+		one.Lock()
+		defer one.Unlock()
 		mu.Lock()
 		promised := maps.Clone(acknowledged)
 		mu.Unlock()

@@ -38,13 +38,8 @@ func (r *readers) close() error {
 // read runs do on a connection of the pool. A connection that failed is
 // replaced.
 func (l *Ledger) read(ctx context.Context, do func(*connection) error) error {
-	if err := ctx.Err(); err != nil {
+	if err := l.mayRead(ctx); err != nil {
 		return err
-	}
-	select {
-	case <-l.closing:
-		return closedError()
-	default:
 	}
 	var c *connection
 	select {
@@ -72,31 +67,42 @@ func (l *Ledger) read(ctx context.Context, do func(*connection) error) error {
 	return l.explain("reading", err)
 }
 
-// Load implements deed.Store. It reads on a connection of its own and never
-// waits for a writer.
+func (l *Ledger) mayRead(ctx context.Context) error {
+	select {
+	case <-l.closing:
+		return closedError()
+	default:
+		return ctx.Err()
+	}
+}
+
+// Load implements deed.Store. It reads on a connection of its own, or on the
+// writer's while nobody writes, and never waits for a writer.
 func (l *Ledger) Load(ctx context.Context, scope deed.Scope) (deed.View, error) {
 	if op, found, ok := l.hot.byKey(scope); ok {
 		return deed.View{Now: fromMicros(micros(l.clock.Now())), Operation: op, Found: found}, nil
 	}
 	mark, current := l.hot.mark()
 	var view deed.View
-	err := l.read(ctx, func(c *connection) error {
-		load := func() error {
-			reading := loader{connection: c, scope: scope}
-			err := reading.load(l.clock.Now())
-			view = reading.view
-			if err == nil && current && view.Operation != nil {
-				l.hot.keep(mark, scope, view.Found, reading.seen[0])
-			}
-			return err
+	load := func(c *connection) error {
+		reading := loader{connection: c, scope: scope}
+		err := reading.load(l.clock.Now())
+		view = reading.view
+		if err == nil && current && view.Operation != nil {
+			l.hot.keep(mark, scope, view.Found, reading.seen[0])
 		}
-		if scope.Tool == "" {
-			// What is read beside the named operation is read while its row is
-			// still open, so from one snapshot.
-			return load()
-		}
-		return c.snapshot(load)
-	})
+		return err
+	}
+	if scope.Tool != "" {
+		err := l.read(ctx, func(c *connection) error { return c.snapshot(func() error { return load(c) }) })
+		return view, err
+	}
+	// What is read beside the named operation is read while its row is still
+	// open, so from one snapshot.
+	if l.mayRead(ctx) == nil && l.writer.peek(load) {
+		return view, nil
+	}
+	err := l.read(ctx, load)
 	return view, err
 }
 

@@ -69,6 +69,9 @@ type writer struct {
 	*committer
 	maxBatch int
 
+	// turn is held by whoever uses the connection: the loop, and peek.
+	turn sync.Mutex
+
 	mu sync.Mutex
 	// queue keeps the order of arrival, which is the order of writing.
 	queue  []*job
@@ -182,6 +185,8 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	w.signal()
 	<-w.stopped
+	w.turn.Lock()
+	defer w.turn.Unlock()
 	err := errors.Join(w.dropped, w.shut())
 	if w.events > 0 {
 		err = errors.Join(fmt.Errorf("%w: %d batched events were not written", deed.ErrUnavailable, w.events), err)
@@ -200,7 +205,9 @@ func (w *writer) loop() {
 		}
 		batch, more := w.collect(&pause, wait)
 		if len(batch) > 0 {
+			w.turn.Lock()
 			failed = !w.process(batch)
+			w.turn.Unlock()
 		}
 		if !more || failed && w.isClosed() {
 			return
@@ -213,6 +220,23 @@ func (w *writer) loop() {
 // of them would cost more than looking in vain once.
 type lingerTimer struct {
 	fires <-chan time.Time // nil while it stands
+}
+
+// peek reads with the writing connection, which has in memory what this process
+// wrote and need not read it from the log again, if nobody uses it. It reports
+// whether do succeeded; otherwise another connection has to be asked.
+func (w *writer) peek(do func(*connection) error) bool {
+	if !w.turn.TryLock() {
+		return false
+	}
+	defer w.turn.Unlock()
+	if w.conn == nil {
+		return false
+	}
+	w.conn.memory = nil
+	err := do(w.conn)
+	w.conn.release()
+	return err == nil
 }
 
 func (w *writer) isClosed() bool {
