@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/faultkit"
@@ -116,6 +117,9 @@ func (tr *trial) again(m mishap) string {
 	return answer.String()
 }
 
+// lateBy is far beyond the rules' late, of 1 ms.
+const lateBy = 250 * time.Millisecond
+
 // strike makes the first call of an action, with the mishap.
 func (tr *trial) strike(m mishap) {
 	tr.Helper()
@@ -131,6 +135,7 @@ func (tr *trial) strike(m mishap) {
 	tr.must(tr.fixture.SetFaults(tr.Context(), provider.Fault{Fault: m.fault, Tool: "ticket.create", Times: 1}))
 	tr.say(m, tr.act(m).String())
 	if m.held {
+		time.Sleep(lateBy) // until nobody waits for the answer any more
 		tr.must(tr.fixture.Release(tr.Context(), "ticket.create"))
 		_, err := tr.fixture.Effects(tr.Context(), provider.Selection{Op: m.name, AtLeast: 1})
 		tr.must(err)
