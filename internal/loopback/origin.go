@@ -7,6 +7,9 @@ import (
 	"net/url"
 )
 
+// ForeignHost says why a [Foreign] request is refused, and what to do.
+const ForeignHost = "the Host header does not name this server; where a proxy sends another name, write it under console.allowed_hosts"
+
 // Stranger says why a request is that of a browser's page which has no business
 // here, "" where it is not: it came under a foreign name ([Foreign]), or a page of
 // another origin made it (RFC 6454 section 7; Fetch Metadata, Sec-Fetch-Site). An
@@ -16,7 +19,7 @@ import (
 // change things. Programs that are no browsers send neither header.
 func Stranger(r *http.Request, hosts []string) string {
 	if Foreign(r, hosts) {
-		return "the Host header does not name this server; where a proxy sends another name, write it under console.allowed_hosts"
+		return ForeignHost
 	}
 	switch origin := r.Header.Get("Origin"); {
 	case origin != "":

@@ -174,7 +174,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a reply) {
 // answered, or "".
 func (s *Server) foreign(r *http.Request) string {
 	if loopback.Foreign(r, s.Hosts) {
-		return "the Host header does not name this server; nothing was done"
+		return loopback.ForeignHost + "; nothing was done"
 	}
 	return ""
 }
