@@ -32,6 +32,8 @@ type Daemon struct {
 	serves   bool
 	unask    func()
 	server   *http.Server
+	entrance *entrance
+	v1       *server.Server
 	listener net.Listener
 	failed   chan error
 	done     chan struct{}
@@ -112,9 +114,10 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	mux.Handle("/openapi.json", v1)
 	mux.HandleFunc("GET /healthz", probe.live)
 	mux.HandleFunc("GET /readyz", probe.ready)
+	in := &entrance{next: mux}
 	return &Daemon{
-		core: core, serves: o.Transport != "", handler: handler, doors: doors, pages: pages, bootstrap: bootstrap, failed: make(chan error, 1), done: make(chan struct{}), drain: cmp.Or(o.Drain, drain), notice: noticeOf(o.Drain), probe: probe, unstream: unstream, reserve: make([]byte, reserve),
-		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
+		entrance: in, v1: v1, core: core, serves: o.Transport != "", handler: handler, doors: doors, pages: pages, bootstrap: bootstrap, failed: make(chan error, 1), done: make(chan struct{}), drain: cmp.Or(o.Drain, drain), notice: noticeOf(o.Drain), probe: probe, unstream: unstream, reserve: make([]byte, reserve),
+		server: &http.Server{Handler: in, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute},
 	}, nil
 }
 
@@ -187,6 +190,7 @@ func streamsUntil(ctx context.Context, next http.Handler) http.Handler {
 // ends, and closes everything. What has no answer by then is uncertain. Where a drain
 // was configured, /readyz says for the first quarter of it, 5 s at most, that the
 // gateway is stopping, and calls are still taken: balancers look only now and then.
+// Workers settle what they claimed until all of it is settled, or the drain is over.
 func (d *Daemon) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.drain)
 	defer cancel()
@@ -198,10 +202,14 @@ func (d *Daemon) Stop(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+	d.entrance.closed.Store(true)
 	d.core.ending.begin()
 	d.unask()
 	d.pages.Close()
 	d.unstream()
+	if out := d.v1.AwaitClaims(ctx); out > 0 {
+		d.core.log(claimsLeft(out))
+	}
 	err := d.server.Shutdown(ctx)
 	if err != nil {
 		// Clients that hold a stream open are cut off; their calls go on below.

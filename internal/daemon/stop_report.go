@@ -59,6 +59,15 @@ func (e *stopReport) text() string {
 	}
 }
 
+// claimsLeft says what becomes of claims that nobody settled.
+func claimsLeft(n int) string {
+	claims := "1 claim was"
+	if n > 1 {
+		claims = fmt.Sprintf("%d claims were", n)
+	}
+	return fmt.Sprintf("stopped before %s settled: the workers may settle at another gateway, or here after the restart; from the end of its lease until then an operation is uncertain", claims)
+}
+
 func names(ids []deed.OperationID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {

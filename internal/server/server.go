@@ -100,6 +100,7 @@ type Server struct {
 	handler  http.Handler
 	document []byte
 	shapes   shapes
+	out      *claimsOut
 }
 
 // New returns a Server.
@@ -128,7 +129,7 @@ func New(o Options) (*Server, error) {
 	if o.Build == "" {
 		o.Build = "development"
 	}
-	s := &Server{Options: o}
+	s := &Server{Options: o, out: newClaimsOut()}
 	document, err := describe(routes(), o.Build)
 	if err != nil {
 		return nil, err
