@@ -72,11 +72,13 @@ type claim struct {
 	// caller is the context of whoever waits for the answer.
 	caller context.Context
 	// begun runs from the instant that send_by counts from.
-	begun   stopwatch
-	call    Call
-	rule    Rule
-	ruled   ruled
-	named   named
+	begun stopwatch
+	call  Call
+	rule  Rule
+	ruled ruled
+	named named
+	// free are the lower keys of the call that name nothing yet.
+	free    []Key
 	arrived time.Time
 	joined  map[OperationID]bool
 	// traced holds the trace context of the call, for operations it begins.

@@ -52,6 +52,8 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 		change.Bind = c.bindings(r.op, 1)
 	case c.foundByLowerKey(view):
 		change.Bind = c.bindings(view.Operation, 1)
+	case view.Operation != nil && c.bindsFree(r):
+		change.Bind = c.bindings(view.Operation, 1)[1:]
 	}
 	if r.act == actBegin && c.caller.Err() != nil {
 		return ruling{}, Change{}, errCallerLeft

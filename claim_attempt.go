@@ -75,7 +75,31 @@ func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, err
 	r := decide(c.inquiry(view))
 	lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt())
 	writes := r.act == actBegin || r.act == actPropose || r.act == actAgain || r.act == actConsent
-	return r, view, !lapsed && !c.foundByLowerKey(view) && !writes, nil
+	if err := c.lookForFree(ctx, view); err != nil {
+		return ruling{}, View{}, false, err
+	}
+	return r, view, !lapsed && !c.foundByLowerKey(view) && !c.bindsFree(r) && !writes, nil
+}
+
+// lookForFree finds the lower keys that name nothing yet beside a call id that was
+// known: they become names of its operation.
+func (c *claim) lookForFree(ctx context.Context, view View) error {
+	c.free = nil
+	if c.named.provenance != ProvenanceCallID || len(c.named.keys) < 2 || view.Found.Text != c.named.keys[0].Text {
+		return nil
+	}
+	lower := c.named.keys[1:]
+	there, err := c.rt.store.Load(ctx, Scope{Tenant: c.call.Principal.Tenant, Keys: lower})
+	if err == nil && there.Operation == nil {
+		c.free = lower
+	}
+	return err
+}
+
+// bindsFree: a key that came with other arguments, or from somebody who was turned
+// away, stays free for what it means.
+func (c *claim) bindsFree(r ruling) bool {
+	return len(c.free) > 0 && r.decision != Conflict && r.decision != Denied
 }
 
 // meanwhile answers a call whose write found no place in the ledger from what

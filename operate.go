@@ -164,15 +164,18 @@ func secondObject(op *Operation, res Resolution) string {
 		return ""
 	}
 	var named []string
+	who := "its receipts name"
 	for _, r := range op.Receipts {
-		if r.RemoteID == "" {
-			return "" // what is named now is taken for the object of that receipt
+		if r.RemoteID != "" {
+			named = append(named, r.RemoteID)
 		}
-		named = append(named, r.RemoteID)
 	}
 	for _, id := range res.RemoteIDs {
+		if len(named) == 0 {
+			named, who = append(named, id), "you name" // the object of a receipt without a name
+		}
 		if !slices.Contains(named, id) {
-			return fmt.Sprintf("its receipts name %s already: %s besides says that it happened more than once, which is marked and, where it has an amount, booked once more, and cannot be taken back; if that is what you saw, force it", strings.Join(named, ", "), id)
+			return fmt.Sprintf("%s %s already: %s besides says that it happened more than once, which is marked and, where it has an amount, booked once more, and cannot be taken back; if that is what you saw, force it", who, strings.Join(named, ", "), id)
 		}
 	}
 	return ""

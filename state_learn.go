@@ -83,13 +83,14 @@ func learnProof(op *Operation, number int, c cause) {
 		if completes && receipt.RemoteID != "" {
 			// The person names the object that nobody had named: the same effect.
 			op.Receipts = append(op.Receipts, receipt)
+			completes = false
 			continue
 		}
 		same, names := op.sameEffect(receipt)
 		if same && !names {
 			continue
 		}
-		if before > 0 && !same {
+		if len(op.Receipts) > 0 && !same {
 			op.Diverged = true
 		}
 		op.Receipts = append(op.Receipts, receipt)

@@ -1,0 +1,31 @@
+// Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
+
+package deed_test
+
+import (
+	"testing"
+
+	"github.com/deed-run/deed"
+)
+
+// A model's key that came beside a known call id names the operation from then on
+// (docs/tables.md section 3, rule 2).
+func TestAModelKeyBesideAKnownCallIDBecomesItsAlias(t *testing.T) {
+	b := newRig(t, nil)
+	b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:first"))), deed.Execute, "", 1)
+	b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:again"))), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(keyed("1", model("refund:order-1042:again"))), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(keyed("1", model("refund:order-1042:first"))), deed.Replay, deed.ReasonStored, 1)
+}
+
+func TestAModelKeyBesideAKnownCallIDStaysWhatItIs(t *testing.T) {
+	b := newRig(t, nil)
+	b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:first"))), deed.Execute, "", 1)
+	b.want(b.do(keyed("2", model("refund:order-2000:first"))), deed.Execute, "", 2)
+	// It names another operation already.
+	b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-2000:first"))), deed.Replay, deed.ReasonStored, 2)
+	b.want(b.do(keyed("2", model("refund:order-2000:first"))), deed.Replay, deed.ReasonStored, 2)
+	// It came with other arguments: it may mean another action, and names it later.
+	b.want(b.do(keyed("3", callID("session-1/toolu_1"), model("refund:order-3000:first"))), deed.Conflict, deed.ReasonKeyReused, 2)
+	b.want(b.do(keyed("4", model("refund:order-3000:first"))), deed.Execute, "", 3)
+}
