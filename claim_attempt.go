@@ -26,6 +26,9 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 		}
 	}
 	c.check()
+	if err := c.lookForQuotedMarks(ctx, found); err != nil {
+		return ruling{}, View{}, err
+	}
 	if c.call.Revision != nil {
 		c.readRevision()
 		// The store's time begins now.

@@ -119,3 +119,35 @@ func TestAWebhookBeforeTheReplyIsTheSameEffect(t *testing.T) {
 		t.Errorf("%s, %d receipts, diverged %v", op.Status, len(op.Receipts), op.Diverged)
 	}
 }
+
+// Another action that quotes the mark of an effect of which nobody knows would be
+// taken for it by a look-up.
+func TestAMarkOfWhatIsNotKnownIsNotSentInAnotherCall(t *testing.T) {
+	d := unsent(t, nil)
+	_, grant := d.claim(d.rt, refund("12"))
+	d.settle(d.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
+	quoting := func(key, text string) deed.Call {
+		call := refund("12")
+		call.Key = deed.OperationKey("refund:order-2000:" + key)
+		call.Arguments = []byte(`{"order":"order-2000","amount":12,"note":"` + text + `"}`)
+		return call
+	}
+	mark := grant.Marks.Marker
+	escaped := `\u00` + hex.EncodeToString([]byte(mark[:1])) + mark[1:]
+	for _, text := range []string{mark, "as in ABC" + mark + "77.", escaped} {
+		answer, second := d.claim(d.rt, quoting("first", text))
+		if second != nil || answer.Reason != deed.ReasonBadArguments || !strings.Contains(answer.Text, string(grant.Operation)) {
+			t.Errorf("%s: %s(%s) %s", text, answer.Decision, answer.Reason, answer.Text)
+		}
+	}
+	// Once it is settled, the mark may be quoted: it is found by its own effect.
+	d.id = grant.Operation
+	if _, err := d.rt.Resolve(context.Background(), operator, d.id, deed.Resolution{Outcome: deed.ResolveCommitted, RemoteIDs: []string{"re_1"}, Reason: "seen"}); err != nil {
+		t.Fatal(err)
+	}
+	if answer, second := d.claim(d.rt, quoting("second", mark)); second == nil {
+		t.Errorf("afterwards: %s(%s) %s", answer.Decision, answer.Reason, answer.Text)
+	} else {
+		d.settle(d.rt, second, success("re_2"))
+	}
+}

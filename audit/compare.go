@@ -160,10 +160,11 @@ func (k entry) differs(ctx context.Context, held *receipts, e deed.Event) (Findi
 	if err != nil {
 		return "", err
 	}
-	if len(now) < k.receipts {
+	// Receipts are added together with an event: none without.
+	if len(now.receipts) < k.receipts || len(now.receipts) > k.receipts && e.Version == now.version {
 		return ReceiptsChanged, nil
 	}
-	first := now[:k.receipts]
+	first := now.receipts[:k.receipts]
 	record, unfit := recordOf(e, first)
 	if unfit == nil && sha256.Sum256(record) == k.sum {
 		return "", nil

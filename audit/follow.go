@@ -83,7 +83,7 @@ func (f Follower) appendTo(ctx context.Context, a *appender) error {
 			if err != nil {
 				return err
 			}
-			if records[i], err = recordOf(e, held); err != nil {
+			if records[i], err = recordOf(e, held.receipts); err != nil {
 				return err
 			}
 		}
@@ -119,7 +119,13 @@ func (f Follower) settled(events []deed.Event) []deed.Event {
 // one are near each other.
 type receipts struct {
 	ledger Ledger
-	known  map[deed.OperationID][]deed.Receipt
+	known  map[deed.OperationID]holding
+}
+
+// holding are the receipts of an operation at a version of it.
+type holding struct {
+	receipts []deed.Receipt
+	version  int64
 }
 
 // remembered bounds the operations of which receipts are kept in memory.
@@ -127,23 +133,23 @@ const remembered = 4096
 
 // of returns the receipts of the event's operation, none where the ledger does
 // not have it.
-func (r *receipts) of(ctx context.Context, e deed.Event) ([]deed.Receipt, error) {
+func (r *receipts) of(ctx context.Context, e deed.Event) (holding, error) {
 	if e.OperationID == "" {
-		return nil, nil
+		return holding{}, nil
 	}
 	if held, there := r.known[e.OperationID]; there {
 		return held, nil
 	}
 	view, err := r.ledger.Load(ctx, deed.Scope{Tenant: e.Tenant, ID: e.OperationID})
 	if err != nil {
-		return nil, err
+		return holding{}, err
 	}
-	var held []deed.Receipt
-	if view.Operation != nil {
-		held = view.Operation.Receipts
+	var held holding
+	if op := view.Operation; op != nil {
+		held = holding{op.Receipts, op.Version}
 	}
 	if r.known == nil || len(r.known) >= remembered {
-		r.known = map[deed.OperationID][]deed.Receipt{}
+		r.known = map[deed.OperationID]holding{}
 	}
 	r.known[e.OperationID] = held
 	return held, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/canon"
 )
 
 func budgetsKeys() []key[deed.Budget] {
@@ -194,6 +195,9 @@ func (s *Spend) rule() *deed.SpendRule {
 
 // cost reads what a call costs; the error refuses the call.
 func (s *Spend) cost(arguments []byte) (deed.Amount, error) {
+	if err := canon.OneOfEachCase(arguments); err != nil {
+		return 0, errors.New(plain(err))
+	}
 	raw, found, err := pick(arguments, s.Amount)
 	switch {
 	case err != nil:

@@ -66,8 +66,12 @@ func firstLine(text string) string {
 func (c *Condition) Source() string { return c.source }
 
 // Holds evaluates the condition. An error means that nobody knows: callers
-// take it for the answer that stops the call.
+// take it for the answer that stops the call. Arguments of which a receiver may
+// read another member than the condition does have no answer.
 func (c *Condition) Holds(tool deed.Tool, arguments []byte, principal deed.Principal) (bool, error) {
+	if err := canon.OneOfEachCase(arguments); err != nil {
+		return false, errors.New(plain(err))
+	}
 	args, err := celArguments(arguments)
 	if err != nil {
 		return false, err

@@ -41,6 +41,22 @@ func CanonicalJSON(doc []byte) ([]byte, error) {
 	return out, nil
 }
 
+// OneOfEachCase refuses, with [CodeCaseConflict], a document in which an object has
+// two members whose names differ only by case: some receivers read names in any
+// case, so what such a document says depends on who reads it.
+func OneOfEachCase(doc []byte) error {
+	p := newParser()
+	defer p.release()
+	root, e := p.document(doc, math.MaxInt64)
+	if e == nil {
+		e = checkCase(&root)
+	}
+	if e != nil {
+		return e
+	}
+	return nil
+}
+
 // Pick returns the canonical bytes of the value at an RFC 6901 pointer in the
 // raw arguments, with exact numbers; the empty pointer means the whole
 // document. found is false when nothing is there; a null that is there is
