@@ -36,6 +36,9 @@ func (rt *Runtime) decideProposal(ctx context.Context, who Principal, id Operati
 	var next *Operation
 	err := rt.write(ctx, Scope{Tenant: who.Tenant, ID: id, Consent: consent.ID}, func(view View) (Change, error) {
 		op, events, err := rt.proposal(who, id, view)
+		if err == nil && event == EventApproved {
+			err = op.intact()
+		}
 		if err != nil {
 			return Change{}, err
 		}

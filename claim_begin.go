@@ -35,8 +35,10 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 		k.approval.Digest = proposalDigest(op, k, c.call.Facts)
 		return apply(op, k)
 	}
-	if r.op != nil && len(op.Arguments) > 0 && payloadDigest(op.Tool, op.Arguments) != op.PayloadDigest {
-		return nil, Event{}, fmt.Errorf("%s: %w: its recorded arguments are not those that were frozen as %s; nothing was sent; restore the ledger", op.ID, ErrDamaged, op.PayloadDigest)
+	if r.op != nil {
+		if err := op.intact(); err != nil {
+			return nil, Event{}, fmt.Errorf("%w; nothing was sent; restore the ledger", err)
+		}
 	}
 	k.event = EventBegun
 	attempt := Attempt{
@@ -145,6 +147,15 @@ func (c *claim) bindings(op *Operation, generation int) []Binding {
 		list = append(list, Binding{Key: key, Operation: op.ID})
 	}
 	return list
+}
+
+// intact returns ErrDamaged when the recorded arguments are not those that were
+// frozen: nothing is sent, shown or consented to in their place.
+func (op *Operation) intact() error {
+	if len(op.Arguments) > 0 && payloadDigest(op.Tool, op.Arguments) != op.PayloadDigest {
+		return fmt.Errorf("%s: %w: its recorded arguments are not those that were frozen as %s", op.ID, ErrDamaged, op.PayloadDigest)
+	}
+	return nil
 }
 
 // payloadDigest names the frozen material: the tool and the bytes it gets.

@@ -61,6 +61,28 @@ func TestArgumentsThatAreNotTheFrozenOnesAreNotSent(t *testing.T) {
 	b.want(b.do(refund("12")), deed.Execute, "", 1)
 }
 
+// Whoever changes the record while a person looks at it, and changes it back, must
+// have the person agree to nothing that was not shown.
+func TestArgumentsThatAreNotTheFrozenOnesAreNeitherShownNorApproved(t *testing.T) {
+	b := newRig(t, approving(nil))
+	store := &damaged{Store: b.store, to: []byte(`{"order_id":"1042","amount":1200}`)}
+	b.store = store
+	b.rt = b.process()
+	op := b.propose("12")
+	store.from = op.Arguments
+	_, shown := b.rt.Get(context.Background(), person("alice"), op.ID)
+	_, approved := b.rt.Approve(context.Background(), person("alice"), op.ID, deed.Consent{Digest: op.Approval.Digest})
+	_, edited := b.rt.EditAndApprove(context.Background(), person("alice"), op.ID, op.Approval.Digest, []byte(`{"order_id":"1042","amount":11}`), "")
+	for what, err := range map[string]error{"shown": shown, "approved": approved, "edited": edited} {
+		if !errors.Is(err, deed.ErrDamaged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := b.rt.Deny(context.Background(), person("alice"), op.ID, deed.Consent{Digest: op.Approval.Digest, Reason: "the record is damaged"}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestADamagedRetryIsNotSentEither(t *testing.T) {
 	b := newRig(t, nil)
 	store := &damaged{Store: b.store, to: []byte(`{"order_id":"1042","amount":1200}`)}

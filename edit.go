@@ -41,6 +41,9 @@ func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id Operati
 	var next *Operation
 	err = rt.write(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
 		op, events, err := rt.proposal(who, id, view)
+		if err == nil {
+			err = op.intact()
+		}
 		if err != nil {
 			return Change{}, err
 		}

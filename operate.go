@@ -12,7 +12,8 @@ import (
 )
 
 // Get returns one operation with arguments and result. What the principal may
-// not see does not exist: ErrNotFound.
+// not see does not exist: ErrNotFound. Arguments that are not the frozen ones are
+// not shown: ErrDamaged.
 func (rt *Runtime) Get(ctx context.Context, who Principal, id OperationID) (*Operation, error) {
 	view, err := rt.store.Load(ctx, Scope{Tenant: who.Tenant, ID: id})
 	if err != nil {
@@ -20,6 +21,9 @@ func (rt *Runtime) Get(ctx context.Context, who Principal, id OperationID) (*Ope
 	}
 	if view.Operation == nil || !who.reads(view.Operation.Actor) {
 		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	if err := view.Operation.intact(); err != nil {
+		return nil, err
 	}
 	return view.Operation, nil
 }

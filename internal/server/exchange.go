@@ -105,6 +105,8 @@ func (s *Server) failure(err error) reply {
 		return s.unavailable("the ledger does not answer; ask again later")
 	case errors.Is(err, deed.ErrUnchecked):
 		return noAnswer(err.Error() + "; nothing was changed")
+	case errors.Is(err, deed.ErrDamaged):
+		return problem(http.StatusInternalServerError, api.TypeInternal, "The record is damaged", err.Error()+"; nothing was changed; restore the ledger")
 	case errors.Is(err, deed.ErrClosed):
 		return noAnswer("this gateway is closing; nothing was begun; ask again, under the same key")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
