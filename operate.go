@@ -97,7 +97,7 @@ func (rt *Runtime) Resolve(ctx context.Context, who Principal, id OperationID, r
 
 // resolving is the pure part of Resolve.
 func resolving(id OperationID, who Principal, res Resolution) (func(*Operation, Rule, time.Time) (cause, error), error) {
-	if res.Reason == "" {
+	if strings.TrimSpace(res.Reason) == "" {
 		return nil, fmt.Errorf("%s: resolving needs a reason: say how you know", id)
 	}
 	if res.NewProviderKey && res.Outcome != ResolveNotApplied {

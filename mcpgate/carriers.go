@@ -123,12 +123,18 @@ func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.He
 		}
 		return string(value)
 	}
-	add(deed.ProvenanceRuntime, text("_meta", metaKey), `_meta["`+metaKey+`"]`)
-	add(deed.ProvenanceRuntime, text("_meta", "idempotencyKey"), "_meta.idempotencyKey")
+	// A program that sends an empty key meant to name the call: no model names it instead.
+	named := func(name string, path ...string) {
+		if _, sent := rawjson.Get(params, path...); sent {
+			list = append(list, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.IdentityOf(rule.Identity, text(path...)), Name: name})
+		}
+	}
+	named(`_meta["`+metaKey+`"]`, "_meta", metaKey)
+	named("_meta.idempotencyKey", "_meta", "idempotencyKey")
 	if rule.Identity == deed.FamilySecret {
 		return list // a confidential key travels in a header or in _meta, nowhere else
 	}
-	add(deed.ProvenanceRuntime, text("idempotencyKey"), "params.idempotencyKey")
+	named("params.idempotencyKey", "idempotencyKey")
 	if session := sessionOf(s, params); session != "" {
 		for _, name := range g.callIDs {
 			if id := text("_meta", name); id != "" {

@@ -79,7 +79,7 @@ func (d *decoder) currency(at place, into *string) {
 		d.refuse(at, text+" is no currency", "write its code, such as EUR")
 		return
 	}
-	*into = text
+	*into = strings.ToUpper(text) // as calls are read: "eur" is not another budget
 }
 
 func (d *decoder) window(at place, into *deed.Budget) {

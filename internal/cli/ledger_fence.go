@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ that window is through. Without flags it shows the fence.`,
 				}
 				return a.showFence(ctx, at)
 			}
-			if reason == "" {
+			if strings.TrimSpace(reason) == "" {
 				return fail(exitUsage, "--reason is missing; nothing was done; say what happened to the ledger, or how you know that it is over")
 			}
 			return a.moveFence(ctx, at, since, reason)

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +74,7 @@ which nothing was sent yet. That is final for this operation: the agent is told
 the reason, and the same action under a fresh key of a model is refused for a day.`,
 		Example: `  deed ops deny op_01KB7Q5W2M9X4T6R8V0C3E5G7H --digest sha256:9f2c... --reason "the order was never paid"`,
 		RunE: action(func(ctx context.Context, args []string) error {
-			if reason == "" {
+			if strings.TrimSpace(reason) == "" {
 				return fail(exitUsage, "--reason is empty; nothing was decided; the agent is told why")
 			}
 			return a.decide(ctx, at, args[0], func(d desk, id deed.OperationID) (*deed.Operation, error) {
@@ -138,9 +139,11 @@ still remembers. Where it would be a second effect, it is refused.`,
 				return at.failedDecision(err, args[0])
 			}
 			if a.json {
-				return a.printJSON(answer.shown(d.Now()))
+				err = a.printJSON(answer.shown(d.Now()))
+			} else {
+				err = a.print(answer.lines(d.Now(), at)...)
 			}
-			if err := a.print(answer.lines(d.Now(), at)...); err != nil {
+			if err != nil {
 				return err
 			}
 			if answer.decision != deed.Execute {

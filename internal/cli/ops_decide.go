@@ -48,7 +48,7 @@ providers that keep answering with the failure that they stored.`,
 			case abandon:
 				res.Outcome = deed.ResolveAbandon
 			}
-			if res.Reason == "" {
+			if strings.TrimSpace(res.Reason) == "" {
 				return fail(exitUsage, "--reason is empty; nothing was decided; say how you know")
 			}
 			if len(res.RemoteIDs) > 0 && !committed {

@@ -149,7 +149,7 @@ func (s *Server) resolve(x *exchange) reply {
 		return malformed("outcome is committed, not_applied or abandon; nothing was changed")
 	}
 	switch {
-	case body.Reason == "":
+	case strings.TrimSpace(body.Reason) == "":
 		return malformed("reason is missing: say how you know; nothing was changed")
 	case body.NewProviderKey && body.Outcome != deed.ResolveNotApplied:
 		return malformed("new_provider_key belongs to not_applied; nothing was changed")
