@@ -206,6 +206,9 @@ func (c *committer) abandon(why error) {
 func (c *committer) drop() {
 	c.hot.forget()
 	if c.conn != nil {
+		// The last connection to close would remove the log and its index, and the
+		// next one would take the new index for one that somebody put there.
+		_, _ = c.conn.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
 		c.conn.shut()
 		c.conn = nil
 	}
