@@ -98,8 +98,9 @@ func (l *Ledger) Load(ctx context.Context, scope deed.Scope) (deed.View, error) 
 		return view, err
 	}
 	// What is read beside the named operation is read while its row is still
-	// open, so from one snapshot.
-	if l.mayRead(ctx) == nil && l.writer.peek(load) {
+	// open, so from one snapshot. Adding up a budget may take long, and whoever
+	// writes would wait for it.
+	if len(scope.Budgets) == 0 && l.mayRead(ctx) == nil && l.writer.peek(load) {
 		return view, nil
 	}
 	err := l.read(ctx, load)

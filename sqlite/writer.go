@@ -205,8 +205,9 @@ func (w *writer) loop() {
 		}
 		batch, more := w.collect(&pause, wait)
 		if len(batch) > 0 {
-			w.turn.Lock()
 			failed = !w.process(batch)
+		}
+		if more {
 			w.turn.Unlock()
 		}
 		if !more || failed && w.isClosed() {
@@ -245,8 +246,8 @@ func (w *writer) isClosed() bool {
 	return w.closed
 }
 
-// collect waits until there is something worth a commit and takes it. more is
-// false when the writer is closed and nothing is left.
+// collect waits until there is something worth a commit and takes it, and the
+// turn with it. more is false when the writer is closed and nothing is left.
 func (w *writer) collect(pause *lingerTimer, wait time.Duration) (batch []*job, more bool) {
 	for {
 		w.mu.Lock()
@@ -277,8 +278,10 @@ func (w *writer) collect(pause *lingerTimer, wait time.Duration) (batch []*job, 
 
 // take empties the queue, up to the size of a batch. Those who were woken by
 // the commit before are about to come back: they get the chance to be in this
-// one, for as long as some do.
+// one, for as long as some do. It leaves the turn taken: nobody's job is on its
+// way to the disk while somebody reads with the connection.
 func (w *writer) take() []*job {
+	w.turn.Lock()
 	for waiting, quiet := 0, 0; ; runtime.Gosched() {
 		w.mu.Lock()
 		if len(w.queue) == waiting {
