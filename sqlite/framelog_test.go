@@ -210,7 +210,7 @@ func TestTheFramesOfACommitAreWrittenAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(calls) < 4 || calls[1] != "sync" || calls[len(calls)-1] != "sync" || slices.Contains(calls[2:len(calls)-1], "sync") || len(calls) > 6 {
+	if len(calls) < 5 || calls[1] != "sync" || calls[len(calls)-1] != "sync" || slices.Contains(calls[2:len(calls)-1], "sync") || len(calls) > 6 {
 		t.Errorf("two commits, the second of 2 MB, made the calls %q; want one write and a sync, then two or three writes and a sync", calls)
 	}
 }
