@@ -35,11 +35,10 @@ type committer struct {
 	until time.Time
 	// behind is the number of pages in the write-ahead log.
 	behind int
-	copier *copier
 }
 
 func newCommitter(place location, first *connection, watches *watches, hot *hot) *committer {
-	c := &committer{place: place, watches: watches, hot: hot, copier: newCopier(place)}
+	c := &committer{place: place, watches: watches, hot: hot}
 	c.adopt(first)
 	return c
 }
@@ -68,7 +67,6 @@ func (c *committer) adopt(conn *connection) {
 }
 
 func (c *committer) shut() error {
-	c.copier.stop()
 	c.hot.forget()
 	if c.conn == nil {
 		return nil
