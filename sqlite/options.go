@@ -23,8 +23,7 @@ type Options struct {
 	// means one per processor, at least 2 and at most 8.
 	Readers int
 	// CheckpointPages is the length of the write-ahead log, in pages of 4 KiB,
-	// from which it is copied into the file beside the commits that follow; 0
-	// means 1000.
+	// from which it is copied into the file after a commit; 0 means 1000.
 	CheckpointPages int
 	// Patience bounds how long a write waits for its turn and for locks that
 	// other processes hold, before it is deed.ErrUnavailable; 0 means 5 s.
