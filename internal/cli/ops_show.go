@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,12 +45,12 @@ may follow. The arguments of a proposal that waits for a person are always shown
 			}
 			now := d.Now()
 			s := show(op, now)
-			s.Events, s.Next = events, append(heldBack(op, events), nextSteps(op, now, d.Outlook(op), at)...)
-			if s.EffectiveStatus == deed.StatusAwaitingApproval {
+			if s.EffectiveStatus == deed.StatusAwaitingApproval || s.EffectiveStatus == deed.StatusAuthorized {
 				if s.Alike, err = alikes(ctx, d, op, now); err != nil {
 					return err
 				}
 			}
+			s.Events, s.Next = events, slices.Concat(heldBack(op, events), heldByTwin(op, s.Alike, now, at), nextSteps(op, now, d.Outlook(op), at))
 			if arguments || a.json {
 				s.Arguments, s.Result = raw(op.Arguments), raw(op.Result)
 			} else if s.EffectiveStatus == deed.StatusAwaitingApproval {
@@ -77,6 +78,24 @@ func heldBack(op *deed.Operation, events []deed.Event) []step {
 		return nil
 	}
 	return []step{{What: "the last try to send it was refused: " + strings.ReplaceAll(string(last.Reason), "_", " ") + "; it is tried again until it lapses"}}
+}
+
+// heldByTwin names the first operation about the same of which nobody knows whether
+// it happened: until it is settled, an approved one is not sent. The refusal stands in
+// that one's history.
+func heldByTwin(op *deed.Operation, others []alike, now time.Time, at place) []step {
+	if op.Status != deed.StatusAuthorized {
+		return nil
+	}
+	for _, other := range others {
+		if other.operation.Unresolved(now) {
+			return []step{{
+				What:    fmt.Sprintf("it is not sent while %s, which is about the same, is %s: settle that one first", other.ID, other.Status),
+				Command: at.command("ops show", string(other.ID)),
+			}}
+		}
+	}
+	return nil
 }
 
 // lookElsewhere adds to "not found" what may help.
