@@ -3,6 +3,8 @@
 package deed_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/deed-run/deed"
@@ -28,4 +30,23 @@ func TestAModelKeyBesideAKnownCallIDStaysWhatItIs(t *testing.T) {
 	// It came with other arguments: it may mean another action, and names it later.
 	b.want(b.do(keyed("3", callID("session-1/toolu_1"), model("refund:order-3000:first"))), deed.Conflict, deed.ReasonKeyReused, 2)
 	b.want(b.do(keyed("4", model("refund:order-3000:first"))), deed.Execute, "", 3)
+}
+
+// fullStore takes no writes.
+type fullStore struct {
+	deed.Store
+}
+
+func (s fullStore) Transact(context.Context, deed.Scope, func(deed.View) (deed.Change, error)) (deed.View, error) {
+	return deed.View{}, fmt.Errorf("%w: the disk is full", deed.ErrUnavailable)
+}
+
+func TestARepeatIsAnsweredWhereItsFurtherKeyCannotBeWritten(t *testing.T) {
+	b := newRig(t, nil)
+	b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:first"))), deed.Execute, "", 1)
+	b.store = fullStore{b.store}
+	b.rt = b.process()
+	b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:again"))), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(keyed("1", callID("session-1/toolu_2"), model("refund:order-1042:first"))), deed.Replay, deed.ReasonStored, 1)
+	b.want(b.do(keyed("1", model("refund:order-1042:again"))), deed.Denied, deed.ReasonStoreUnavailable, 1)
 }

@@ -16,7 +16,7 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 	scope := c.scope()
 	c.begun = startWatch(c.rt.clock)
 	r, view, answered, err := c.known(ctx, scope)
-	if err != nil || answered {
+	if err != nil || answered && !c.foundByLowerKey(view) && !c.bindsFree(r) {
 		return r, view, err
 	}
 	found := view.Operation
@@ -61,8 +61,8 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 	}
 }
 
-// known looks the call up without locks. It reports whether that answers it:
-// an operation is there, and the answer needs no write.
+// known looks the call up without locks. It reports whether that answers it: an
+// operation is there, and the answer needs no write, unless for a further name of it.
 func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, error) {
 	if c.named.provenance == ProvenanceNone && c.resumed == nil {
 		return ruling{}, View{}, false, nil
@@ -81,7 +81,7 @@ func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, err
 	if err := c.lookForFree(ctx, view); err != nil {
 		return ruling{}, View{}, false, err
 	}
-	return r, view, !lapsed && !c.foundByLowerKey(view) && !c.bindsFree(r) && !writes, nil
+	return r, view, !lapsed && !writes, nil
 }
 
 // lookForFree finds the lower keys that name nothing yet beside a call id that was
@@ -107,7 +107,8 @@ func (c *claim) bindsFree(r ruling) bool {
 
 // meanwhile answers a call whose write found no place in the ledger from what
 // another call has begun meanwhile under its key: in a crowd of equal calls one
-// writes, and the others need not.
+// writes, and the others need not. A repeat is answered also where its further name
+// could not be written.
 func (c *claim) meanwhile(ctx context.Context) (ruling, View, bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), meanwhilePatience)
 	defer cancel()
