@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/deed-run/deed"
 )
@@ -49,4 +50,29 @@ func TestARepeatIsAnsweredWhereItsFurtherKeyCannotBeWritten(t *testing.T) {
 	b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:again"))), deed.Replay, deed.ReasonStored, 1)
 	b.want(b.do(keyed("1", callID("session-1/toolu_2"), model("refund:order-1042:first"))), deed.Replay, deed.ReasonStored, 1)
 	b.want(b.do(keyed("1", model("refund:order-1042:again"))), deed.Denied, deed.ReasonStoreUnavailable, 1)
+}
+
+// What a person decided against stays so under every name of it.
+func TestAModelKeyBesideTheCallIDOfWhatIsNotDoneBecomesItsAlias(t *testing.T) {
+	for reason, decide := range map[deed.Reason]func(*rig, *deed.Operation) error{
+		deed.ReasonCancelled: func(b *rig, op *deed.Operation) error {
+			_, err := b.rt.Cancel(context.Background(), agent, op.ID, "no")
+			return err
+		},
+		deed.ReasonByPerson: func(b *rig, op *deed.Operation) error {
+			_, err := b.rt.Deny(context.Background(), person("alice"), op.ID, deed.Consent{Digest: op.Approval.Digest, Reason: "no"})
+			return err
+		},
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			b := newRig(t, approving(nil))
+			first := b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:first")))
+			if err := decide(b, first.Operation); err != nil {
+				t.Fatal(err)
+			}
+			b.want(b.do(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:again"))), deed.Denied, reason, 0)
+			b.clock.Advance(25 * time.Hour)
+			b.want(b.do(keyed("1", model("refund:order-1042:again"))), deed.Denied, reason, 0)
+		})
+	}
 }

@@ -78,31 +78,37 @@ func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, err
 	r := decide(c.inquiry(view))
 	lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt())
 	writes := r.act == actBegin || r.act == actPropose || r.act == actAgain || r.act == actConsent
-	if err := c.lookForFree(ctx, view); err != nil {
-		return ruling{}, View{}, false, err
-	}
+	c.lookForFree(ctx, view)
 	return r, view, !lapsed && !writes, nil
 }
 
 // lookForFree finds the lower keys that name nothing yet beside a call id that was
-// known: they become names of its operation.
-func (c *claim) lookForFree(ctx context.Context, view View) error {
+// known: they become names of its operation. A look that fails leaves that to the
+// next call.
+func (c *claim) lookForFree(ctx context.Context, view View) {
 	c.free = nil
 	if c.named.provenance != ProvenanceCallID || len(c.named.keys) < 2 || view.Found.Text != c.named.keys[0].Text {
-		return nil
+		return
 	}
 	lower := c.named.keys[1:]
 	there, err := c.rt.store.Load(ctx, Scope{Tenant: c.call.Principal.Tenant, Keys: lower})
 	if err == nil && there.Operation == nil {
 		c.free = lower
 	}
-	return err
 }
 
 // bindsFree: a key that came with other arguments, or from somebody who was turned
-// away, stays free for what it means.
+// away, stays free for what it means. One that came for what a person decided
+// against means that.
 func (c *claim) bindsFree(r ruling) bool {
-	return len(c.free) > 0 && r.decision != Conflict && r.decision != Denied
+	if len(c.free) == 0 || r.decision == Conflict {
+		return false
+	}
+	if r.decision != Denied {
+		return true
+	}
+	op := r.op
+	return op != nil && !r.hidden && (op.Status == StatusDenied || op.Status == StatusCancelled) && c.fingerprints[op.FingerprintRules] == op.Fingerprint
 }
 
 // meanwhile answers a call whose write found no place in the ledger from what

@@ -56,4 +56,16 @@ func TestAnObjectBesideOneThatAPersonNamedTakesForce(t *testing.T) {
 			t.Errorf("two objects, and it is not marked: %+v, %v", op, err)
 		}
 	})
+	t.Run("two at once of a batch, forced", func(t *testing.T) {
+		b := newRig(t, nil)
+		_, grant := b.claim(b.rt, refund("12"))
+		items := []deed.Item{{ID: "0", Outcome: deed.OutcomeSuccess}, {ID: "1", Outcome: deed.OutcomeSuccess}}
+		b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{Items: items}})
+		res := named("A", "B")
+		res.Force = true
+		op, err := b.rt.Resolve(context.Background(), person, grant.Operation, res)
+		if err != nil || !op.Diverged || len(op.Receipts) != 3 {
+			t.Errorf("two objects, and one is lost: %+v, %v", op.Receipts, err)
+		}
+	})
 }

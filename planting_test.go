@@ -5,6 +5,7 @@ package deed_test
 import (
 	"bytes"
 	"context"
+	"encoding/base32"
 	"encoding/hex"
 	"errors"
 	"regexp"
@@ -134,7 +135,13 @@ func TestAMarkOfWhatIsNotKnownIsNotSentInAnotherCall(t *testing.T) {
 	}
 	mark := grant.Marks.Marker
 	escaped := `\u00` + hex.EncodeToString([]byte(mark[:1])) + mark[1:]
-	for _, text := range []string{mark, "as in ABC" + mark + "77.", escaped} {
+	first := refund("12")
+	first.Key, first.Arguments = deed.OperationKey("refund:order-1000:first"), []byte(`{"order":"order-1000","amount":12}`)
+	_, done := d.claim(d.rt, first)
+	d.settle(d.rt, done, success("re_0"))
+	settled := done.Marks.Marker
+	decoys := strings.Repeat("ACGT", 30) + base32.StdEncoding.EncodeToString([]byte(strings.Repeat("a letter to somebody. ", 40)))
+	for _, text := range []string{mark, "as in ABC" + mark + "77.", escaped, decoys + " " + mark, settled + " " + mark} {
 		answer, second := d.claim(d.rt, quoting("first", text))
 		if second != nil || answer.Reason != deed.ReasonBadArguments || !strings.Contains(answer.Text, string(grant.Operation)) {
 			t.Errorf("%s: %s(%s) %s", text, answer.Decision, answer.Reason, answer.Text)

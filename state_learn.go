@@ -2,7 +2,10 @@
 
 package deed
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 var zeroTime time.Time
 
@@ -80,10 +83,11 @@ func learnProof(op *Operation, number int, c cause) {
 		if receipt.CommittedAt.IsZero() {
 			receipt.CommittedAt = c.at
 		}
-		if completes && receipt.RemoteID != "" {
-			// The person names the object that nobody had named: the same effect.
+		if completes && receipt.RemoteID != "" && !op.names(receipt.RemoteID) {
+			// The person names the object that nobody had named: the same effect. One
+			// besides is another.
+			op.Diverged = op.Diverged || op.namesObject()
 			op.Receipts = append(op.Receipts, receipt)
-			completes = false
 			continue
 		}
 		same, names := op.sameEffect(receipt)
@@ -132,6 +136,11 @@ func (op *Operation) sameEffect(receipt Receipt) (same, names bool) {
 	}
 	same = unnamed && !others
 	return same, same
+}
+
+// names reports whether a receipt names the remote object.
+func (op *Operation) names(object string) bool {
+	return slices.ContainsFunc(op.Receipts, func(known Receipt) bool { return known.RemoteID == object })
 }
 
 // namesObject reports whether any receipt names a remote object.

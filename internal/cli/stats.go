@@ -200,7 +200,7 @@ func (d *ledgerDesk) toolOf(ctx context.Context, who deed.Principal, e deed.Even
 	}
 	op, err := d.core.Runtime.Get(ctx, who, e.OperationID)
 	switch {
-	case errors.Is(err, deed.ErrNotFound):
+	case errors.Is(err, deed.ErrNotFound), errors.Is(err, deed.ErrDamaged):
 		return "", nil
 	case err != nil:
 		return "", err

@@ -4,6 +4,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -176,6 +177,9 @@ func (v *visit) panel(op *deed.Operation) (*approvalPanel, error) {
 			continue
 		}
 		last, err := v.console.Runtime.Get(v.Context(), v.who, other.ID)
+		if errors.Is(err, deed.ErrDamaged) {
+			continue // nothing is compared with what was not sent
+		}
 		if err != nil {
 			return nil, err
 		}

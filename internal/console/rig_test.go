@@ -89,6 +89,8 @@ type faulty struct {
 	deed.Store
 	mu     sync.Mutex
 	broken error
+	// damaged is the operation whose arguments were changed in the ledger.
+	damaged deed.OperationID
 }
 
 func (f *faulty) fail(err error) {

@@ -127,6 +127,8 @@ func failureOf(err error) failure {
 		return failure{http.StatusServiceUnavailable, "Look again", "The ledger did not confirm the change: it may be recorded or not. Look at the operation again.", "", ""}
 	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrLedgerVersion), errors.Is(err, deed.ErrClosed):
 		return failure{http.StatusServiceUnavailable, "The ledger does not answer", "The question could not be answered, which is not the same as an empty answer. Nothing was changed.", "", ""}
+	case errors.Is(err, deed.ErrDamaged):
+		return failure{http.StatusInternalServerError, "The record is damaged", err.Error() + ". It is not shown, and nothing was changed. Restore the ledger.", "", ""}
 	case errors.Is(err, deed.ErrUnchecked):
 		return failure{http.StatusServiceUnavailable, "The edit could not be checked", err.Error() + ". Nothing was changed.", "", ""}
 	}

@@ -53,7 +53,7 @@ func (s *Server) claim(x *exchange) reply {
 		granted.OperationID, granted.Attempt, granted.SendBy = grant.Operation, grant.Attempt, grant.SendBy.UTC()
 		granted.LeaseExpiresAt, granted.ProviderKey = grant.LeaseExpiresAt.UTC(), grant.ProviderKey
 		granted.Regranted = grant.Regranted
-		s.out.gave(grant.Operation, grant.Attempt, grant.LeaseExpiresAt, s.Clock.Now())
+		s.out.gave(attemptOut{grant.Tenant, grant.Operation, grant.Attempt}, grant.LeaseExpiresAt, s.Clock.Now())
 	}
 	return answer(http.StatusOK, granted)
 }

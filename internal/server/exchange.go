@@ -57,6 +57,9 @@ func (s *Server) serve(route route) http.HandlerFunc {
 			s.write(w, r, unauthenticated(r))
 			return
 		}
+		if route.gives {
+			defer s.out.asks()()
+		}
 		x := &exchange{Request: r, who: who, arrived: arrived, shapes: s.shapes}
 		if route.request != nil {
 			if no, refused := s.read(w, x); refused {

@@ -17,29 +17,29 @@ func TestWhichClaimsAreOut(t *testing.T) {
 	if left := s.AwaitClaims(t.Context()); left != 0 {
 		t.Fatalf("nothing was given, and %d are out", left)
 	}
-	o.gave("op_1", 1, now.Add(time.Hour), now)
-	o.gave("op_1", 2, now.Add(time.Hour), now)
-	o.gave("op_2", 1, now.Add(time.Millisecond), now)
-	o.gave("op_3", 1, now, now) // its lease is over
+	o.gave(attemptOut{"", "op_1", 1}, now.Add(time.Hour), now)
+	o.gave(attemptOut{"", "op_1", 2}, now.Add(time.Hour), now)
+	o.gave(attemptOut{"", "op_2", 1}, now.Add(time.Millisecond), now)
+	o.gave(attemptOut{"", "op_3", 1}, now, now) // its lease is over
 	if left := s.AwaitClaims(over); left != 3 {
 		t.Errorf("%d are out, want 3", left)
 	}
-	o.gave("op_1", 1, now.Add(2*time.Hour), now) // renewed
-	o.settled("op_1", 1)
-	o.settled("op_1", 1) // again
-	o.settled("op_9", 1) // another gateway's
+	o.gave(attemptOut{"", "op_1", 1}, now.Add(2*time.Hour), now) // renewed
+	o.settled(attemptOut{"", "op_1", 1})
+	o.settled(attemptOut{"", "op_1", 1}) // again
+	o.settled(attemptOut{"", "op_9", 1}) // another gateway's
 	if left := s.AwaitClaims(over); left != 2 {
 		t.Errorf("%d are out, want 2", left)
 	}
 	waited := make(chan int)
 	go func() { waited <- s.AwaitClaims(t.Context()) }()
-	o.settled("op_2", 1)
-	o.settled("op_1", 2)
+	o.settled(attemptOut{"", "op_2", 1})
+	o.settled(attemptOut{"", "op_1", 2})
 	if left := <-waited; left != 0 {
 		t.Errorf("%d are out, want none", left)
 	}
 	for n := range 3 * sweepAt {
-		o.gave("op_4", n, now.Add(-time.Second), now)
+		o.gave(attemptOut{"", "op_4", n}, now.Add(-time.Second), now)
 	}
 	if kept := len(o.leases); kept > sweepAt {
 		t.Errorf("%d claims are kept whose leases are over", kept)

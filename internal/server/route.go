@@ -18,6 +18,8 @@ type route struct {
 	path    string
 	summary string
 	handle  func(*Server, *exchange) reply
+	// gives: its answer may hand out an attempt, which the server waits for as it ends.
+	gives bool
 	// request and response are zero values of the bodies' types; nil for none.
 	request  any
 	response any
@@ -56,7 +58,7 @@ func routes() []route {
 		},
 		{
 			method: http.MethodPost, path: "/v1/claims", summary: "Claim an effect that the caller carries out itself",
-			handle: (*Server).claim, request: api.ClaimRequest{}, response: api.ClaimAnswer{}, headers: []parameter{idempotencyKey},
+			handle: (*Server).claim, gives: true, request: api.ClaimRequest{}, response: api.ClaimAnswer{}, headers: []parameter{idempotencyKey},
 			codes: []int{200, 202}, problems: admission,
 		},
 		{

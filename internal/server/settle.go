@@ -37,7 +37,7 @@ func (s *Server) settle(x *exchange) reply {
 	if a.Decision != deed.Execute || op == nil {
 		return s.unavailable("the outcome could not be recorded yet; send it again")
 	}
-	s.out.settled(op.ID, body.Attempt)
+	s.out.settled(attemptOut{op.Tenant, op.ID, body.Attempt})
 	// A batch is compared as what it amounts to. What one that is unknown names is in
 	// no receipt.
 	whole := outcome.Whole()
@@ -154,7 +154,7 @@ func (s *Server) renew(x *exchange) reply {
 	case err != nil:
 		return s.failure(err)
 	}
-	s.out.gave(op.ID, body.Attempt, op.LeaseExpiresAt, s.Clock.Now())
+	s.out.gave(attemptOut{op.Tenant, op.ID, body.Attempt}, op.LeaseExpiresAt, s.Clock.Now())
 	return answer(http.StatusOK, api.Lease{
 		OperationID: op.ID, Attempt: body.Attempt, SendBy: grant.SendBy.UTC(), LeaseExpiresAt: op.LeaseExpiresAt.UTC(),
 	})
