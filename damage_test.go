@@ -78,6 +78,9 @@ func TestArgumentsThatAreNotTheFrozenOnesAreNeitherShownNorApproved(t *testing.T
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	if _, err := b.rt.Events(context.Background(), person("alice"), op.ID); err != nil {
+		t.Errorf("its history, in which no arguments stand: %v", err)
+	}
 	if _, err := b.rt.Deny(context.Background(), person("alice"), op.ID, deed.Consent{Digest: op.Approval.Digest, Reason: "the record is damaged"}); err != nil {
 		t.Error(err)
 	}

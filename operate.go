@@ -15,15 +15,24 @@ import (
 // not see does not exist: ErrNotFound. Arguments that are not the frozen ones are
 // not shown: ErrDamaged.
 func (rt *Runtime) Get(ctx context.Context, who Principal, id OperationID) (*Operation, error) {
+	op, err := rt.recordOf(ctx, who, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := op.intact(); err != nil {
+		return nil, err
+	}
+	return op, nil
+}
+
+// recordOf is Get without a look at the arguments.
+func (rt *Runtime) recordOf(ctx context.Context, who Principal, id OperationID) (*Operation, error) {
 	view, err := rt.store.Load(ctx, Scope{Tenant: who.Tenant, ID: id})
 	if err != nil {
 		return nil, err
 	}
 	if view.Operation == nil || !who.reads(view.Operation.Actor) {
 		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
-	}
-	if err := view.Operation.intact(); err != nil {
-		return nil, err
 	}
 	return view.Operation, nil
 }
@@ -46,7 +55,7 @@ func (rt *Runtime) List(ctx context.Context, who Principal, query Query) (Page, 
 
 // Events returns the history of one operation that the principal may see.
 func (rt *Runtime) Events(ctx context.Context, who Principal, id OperationID) ([]Event, error) {
-	if _, err := rt.Get(ctx, who, id); err != nil {
+	if _, err := rt.recordOf(ctx, who, id); err != nil {
 		return nil, err
 	}
 	return rt.store.Events(ctx, EventQuery{Tenant: who.Tenant, Operation: id})

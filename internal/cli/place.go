@@ -190,7 +190,7 @@ func owner(ctx context.Context, at place, core *daemon.Core, who deed.Principal,
 	}
 	for _, in := range all {
 		switch _, err := core.Runtime.Get(ctx, in, id); {
-		case err == nil:
+		case err == nil, errors.Is(err, deed.ErrDamaged): // it is there
 			return in, nil
 		case !errors.Is(err, deed.ErrNotFound):
 			return who, err
