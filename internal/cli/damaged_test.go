@@ -20,7 +20,7 @@ func TestADamagedRecordIsStillSettled(t *testing.T) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, s.deed("ops", "resolve", string(s.ids["lost"]), "--not-applied", "--reason", "the account shows none"), "failed (resolved)")
+	holds(t, s.deed("ops", "resolve", string(s.ids["lost"]), "--not-applied", "--reason", "the account shows none"), "is failed (decided by a person")
 	holds(t, s.deed("ops", "cancel", string(s.ids["wire"]), "--reason", "the record is damaged"), "cancelled")
-	holds(t, s.deed("stats"), "execute")
+	holds(t, s.deed("stats"), "pay/charge  5")
 }

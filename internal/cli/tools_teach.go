@@ -148,6 +148,9 @@ func pastErrors(ctx context.Context, core *daemon.Core, at place, who deed.Princ
 			}
 			for _, listed := range page.Operations {
 				op, err := core.Runtime.Get(ctx, in, listed.ID)
+				if errors.Is(err, deed.ErrDamaged) {
+					continue // a person settles it
+				}
 				if err != nil {
 					return nil, err
 				}
