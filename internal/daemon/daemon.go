@@ -203,13 +203,13 @@ func (d *Daemon) Stop(ctx context.Context) error {
 		}
 	}
 	d.entrance.closed.Store(true)
-	d.core.ending.begin()
 	d.unask()
 	d.pages.Close()
 	d.unstream()
 	if out := d.v1.AwaitClaims(ctx); out > 0 {
 		d.core.log(claimsLeft(out))
 	}
+	d.core.ending.begin() // what workers settled as unknown was not left
 	err := d.server.Shutdown(ctx)
 	if err != nil {
 		// Clients that hold a stream open are cut off; their calls go on below.

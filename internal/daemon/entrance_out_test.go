@@ -98,3 +98,34 @@ func TestAClaimThatWasSettledElsewhereIsNotAwaited(t *testing.T) {
 		}
 	}
 }
+
+// What a worker settles as unknown while a gateway stops is not a call that it left.
+func TestASettlementAsUnknownIsNoCallThatWasLeft(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	lines := make(chan string, 100)
+	d := draining(t, func(text string) { lines <- text })
+	worker := bearing(t, d, "")
+	claim, err := worker.Claim(t.Context(), refund("refund:order-1:first"))
+	if err != nil || claim.Decision != deed.Execute {
+		t.Fatalf("%+v, %v", claim, err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- d.Stop(context.Background()) }()
+	for err == nil {
+		_, err = worker.Claim(t.Context(), refund("refund:order-2:first"))
+	}
+	if _, err := worker.Settle(t.Context(), claim.OperationID, api.SettleRequest{
+		Attempt: claim.Attempt, ClaimToken: "worker-1:refund:order-1:first", Outcome: api.SettleUnknown,
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	close(lines)
+	for line := range lines {
+		if strings.Contains(line, "had an answer") {
+			t.Error(line)
+		}
+	}
+}
