@@ -43,9 +43,7 @@ func TestAClaimOnItsWayIsAwaited(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.Stop(context.Background()) }()
 	worker := bearing(t, d, "")
-	for err == nil {
-		_, err = worker.Claim(t.Context(), refund("refund:order-2:first"))
-	}
+	refusing(t, worker)
 	time.Sleep(100 * time.Millisecond) // Stop looks which claims are out
 	if _, err := conn.Write(body); err != nil {
 		t.Fatal(err)
@@ -111,9 +109,7 @@ func TestASettlementAsUnknownIsNoCallThatWasLeft(t *testing.T) {
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.Stop(context.Background()) }()
-	for err == nil {
-		_, err = worker.Claim(t.Context(), refund("refund:order-2:first"))
-	}
+	refusing(t, worker)
 	if _, err := worker.Settle(t.Context(), claim.OperationID, api.SettleRequest{
 		Attempt: claim.Attempt, ClaimToken: "worker-1:refund:order-1:first", Outcome: api.SettleUnknown,
 	}); err != nil {

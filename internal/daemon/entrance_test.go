@@ -42,6 +42,24 @@ func refund(key string) api.ClaimRequest {
 	return api.ClaimRequest{Key: key, Tool: "billing/refund", Arguments: json.RawMessage(`{"order":1}`), ClaimToken: "worker-1:" + key}
 }
 
+// refusing waits until a gateway that stops takes no new claim. What it asks with
+// would begin nothing before, either.
+func refusing(t *testing.T, worker *api.Client) {
+	t.Helper()
+	for {
+		var refused *api.ProblemError
+		_, err := worker.Claim(t.Context(), api.ClaimRequest{})
+		switch {
+		case !errors.As(err, &refused):
+			t.Fatal(err)
+		case refused.Problem.Status == http.StatusServiceUnavailable && strings.HasSuffix(refused.Problem.Type, "#"+api.TypeNoAnswer):
+			return
+		case refused.Problem.Status != http.StatusBadRequest:
+			t.Fatal(err)
+		}
+	}
+}
+
 // A gateway that stops takes no new claim, and the worker that has one settles it:
 // then the gateway ends, long before its drain does.
 func TestAWorkerSettlesWhileAGatewayDrains(t *testing.T) {
@@ -54,13 +72,7 @@ func TestAWorkerSettlesWhileAGatewayDrains(t *testing.T) {
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.Stop(context.Background()) }()
-	for err = nil; err == nil; {
-		_, err = worker.Claim(t.Context(), refund("refund:order-2:first"))
-	}
-	var refused *api.ProblemError
-	if !errors.As(err, &refused) || refused.Problem.Status != http.StatusServiceUnavailable || !strings.HasSuffix(refused.Problem.Type, "#"+api.TypeNoAnswer) {
-		t.Fatalf("a new claim: %v", err)
-	}
+	refusing(t, worker)
 	if got := get(t, d, "/readyz"); got != "503 stopping" {
 		t.Errorf("it is %s", got)
 	}
