@@ -44,5 +44,12 @@ func Gather(log vfs.File) { log.(*frameLog).gather() }
 // EndGather is end.
 func EndGather(log vfs.File) { log.(*frameLog).end() }
 
+// LoseWriter drops the writing connection, as after a write that failed.
+func LoseWriter(l *Ledger) {
+	l.writer.turn.Lock()
+	defer l.writer.turn.Unlock()
+	l.writer.drop()
+}
+
 // Framing is framing.
 func Framing(name string) string { return framing(name) }

@@ -4,6 +4,7 @@ package sqlite_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -72,4 +73,29 @@ func checkFull(t *testing.T, ledger *sqlite.Ledger, acknowledged map[deed.Operat
 			t.Errorf("while the disk is full, %s, which was %s: %s", id, verb, why)
 		}
 	}
+}
+
+// A write that found no room costs the ledger its connection, the only one as
+// long as nobody lists or watches; it goes on all the same, on the same log.
+func TestALedgerGoesOnWithoutTheOnlyConnectionThatItHad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	ledger := openAt(t, path, sqlite.Options{})
+	first, second := newBenchOperation(1), newBenchOperation(2)
+	if err := first.transactBoth(t.Context(), ledger); err != nil {
+		t.Fatal(err)
+	}
+	sqlite.LoseWriter(ledger)
+	for _, beside := range []string{"-wal", "-shm"} {
+		// A new one would be taken for one that somebody put there.
+		if _, err := os.Stat(path + beside); err != nil {
+			t.Errorf("the last connection to close took a file away: %v", err)
+		}
+	}
+	if err := second.transactBoth(t.Context(), ledger); err != nil {
+		t.Fatalf("the next write: %v", err)
+	}
+	if err := ledger.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkAcknowledged(t, path, map[deed.OperationID]string{first.id(): "settled", second.id(): "settled"})
 }
