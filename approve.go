@@ -34,7 +34,7 @@ func (rt *Runtime) Deny(ctx context.Context, who Principal, id OperationID, cons
 
 func (rt *Runtime) decideProposal(ctx context.Context, who Principal, id OperationID, consent Consent, event EventName) (*Operation, error) {
 	var next *Operation
-	err := rt.write(ctx, Scope{Tenant: who.Tenant, ID: id, Consent: consent.ID}, func(view View) (Change, error) {
+	err := rt.writeKnowing(ctx, Scope{Tenant: who.Tenant, ID: id, Consent: consent.ID}, func(view View, known ranBeside) (Change, error) {
 		op, events, err := rt.proposal(who, id, view)
 		if err == nil && event == EventApproved {
 			err = op.intact()
@@ -44,7 +44,7 @@ func (rt *Runtime) decideProposal(ctx context.Context, who Principal, id Operati
 		}
 		w := word{
 			event: event, approver: who.Actor, digest: consent.Digest, id: consent.ID, reason: consent.Reason,
-			at: view.Now, consumer: view.ConsentBy,
+			at: view.Now, consumer: view.ConsentBy, ranBeside: known,
 		}
 		if who.May(RightRead) {
 			w.known = w.consumer

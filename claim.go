@@ -38,9 +38,12 @@ func (rt *Runtime) claim(ctx context.Context, call Call, within *transaction) (A
 		return Answer{}, nil, err
 	}
 	answer.Principal, answer.Rule, answer.At = call.Principal, c.rule, rt.clock.Now()
-	if grant == nil && c.rule.Mode == ModeObserve && c.rule.Mutates() && call.Resume == "" {
+	if grant == nil && c.observes() {
 		answer.WouldBe = answer.Decision
-		grant = &Grant{Tenant: call.Principal.Tenant, Arguments: bytes.Clone(call.Arguments), Unrecorded: true}
+		grant = &Grant{Tenant: call.Principal.Tenant, Arguments: bytes.Clone(call.Arguments), Unrecorded: true, beside: c.beside}
+		if c.beside != nil {
+			rt.sends(ctx, call, c.beside)
+		}
 	}
 	if grant != nil {
 		grant.Rule, grant.call, grant.answer = c.rule, call, answer
@@ -113,6 +116,10 @@ type claim struct {
 	planter *planter
 	// resumed is the operation that the call names directly.
 	resumed *Operation
+	// beside is the record that the call runs beside in observe mode, nil if none.
+	beside *beside
+	// ranBeside is what has run beside the call's own operation.
+	ranBeside ranBeside
 	// looked: the call has looked its operation up.
 	looked bool
 	// spent: the call has taken its token of the rate limits; limit is their

@@ -69,7 +69,7 @@ func (c *claim) answer(ctx context.Context, r ruling, view View) (Answer, error)
 	if op != nil {
 		subject = op.ID
 	}
-	return answer, c.rt.decided(ctx, c.call, answer, subject)
+	return answer, c.decided(ctx, answer, subject)
 }
 
 func firstText(texts ...string) string {
@@ -84,14 +84,16 @@ func firstText(texts ...string) string {
 // denial answers before any record was looked at.
 func (c *claim) denial(ctx context.Context, reason Reason, text string) Answer {
 	answer := Answer{Decision: Denied, Reason: reason, Text: text, Rule: c.rule}
-	if err := c.rt.decided(ctx, c.call, answer, ""); err != nil {
+	if err := c.decided(ctx, answer, ""); err != nil {
 		return c.storeFailed(err)
 	}
 	return answer
 }
 
-// decided appends the event of a decision that sent nothing.
-func (rt *Runtime) decided(ctx context.Context, call Call, answer Answer, subject OperationID) error {
+// decided appends the event of a decision that sent nothing, or, in observe mode,
+// would have sent nothing.
+func (c *claim) decided(ctx context.Context, answer Answer, subject OperationID) error {
+	rt, call := c.rt, c.call
 	durability := Batched
 	if rt.strict {
 		durability = Durable
@@ -105,8 +107,8 @@ func (rt *Runtime) decided(ctx context.Context, call Call, answer Answer, subjec
 	if answer.Operation != nil {
 		event.Version = answer.Operation.Version
 	}
-	if answer.WouldBe != "" {
-		event.Data, _ = json.Marshal(map[string]Decision{"would_be": answer.WouldBe})
+	if c.observes() {
+		event.Data, _ = json.Marshal(map[string]Decision{"would_be": answer.Decision})
 	}
 	if err := rt.store.Append(context.WithoutCancel(ctx), []Event{event}, durability); err != nil {
 		return err

@@ -56,6 +56,9 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 		if err := c.learnRules(ctx, view); err != nil {
 			return ruling{}, View{}, err
 		}
+		if c.ranBeside, err = c.rt.lookBeside(ctx, view.Operation); err != nil {
+			return ruling{}, View{}, err
+		}
 		c.judgeSnapshot(view.Operation)
 		scope.Budgets = c.budgetQuery(view.Operation)
 	}
@@ -76,6 +79,12 @@ func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, err
 		return ruling{}, View{}, false, err
 	}
 	r := decide(c.inquiry(view))
+	if r.act == actBegin || r.act == actPropose || r.act == actConsent {
+		if c.ranBeside, err = c.rt.lookBeside(ctx, op); err != nil {
+			return ruling{}, View{}, false, err
+		}
+		r = decide(c.inquiry(view))
+	}
 	lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt())
 	writes := r.act == actBegin || r.act == actPropose || r.act == actAgain || r.act == actConsent
 	c.lookForFree(ctx, view)
@@ -154,7 +163,7 @@ type transactor interface {
 
 // errLookAgain restarts a transaction that met what the call was not prepared
 // for: records made under other rules, another share of a budget, a snapshot
-// that the conditions have not judged.
+// that the conditions have not judged, calls that ran beside the record.
 var errLookAgain = errors.New("the call has to be prepared for what was found")
 
 // transactOn writes only a ruling that permit, when it is given, lets pass.
@@ -170,7 +179,7 @@ func (c *claim) transactOn(ctx context.Context, on transactor, scope Scope, perm
 				return Change{}, errLookAgain
 			}
 		}
-		if c.otherShare(view, scope) || c.otherSnapshot(view.Operation) {
+		if c.otherShare(view, scope) || c.otherSnapshot(view.Operation) || !c.ranBeside.of(view.Operation) {
 			unknown = view
 			return Change{}, errLookAgain
 		}

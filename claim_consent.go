@@ -77,7 +77,7 @@ func (c *claim) consent(view View, op *Operation) (*Operation, Event, ruling, er
 	given := c.call.Consent
 	w := word{
 		event: EventApproved, approver: given.Approver, digest: given.Digest, id: given.ID, at: view.Now,
-		consumer: view.ConsentBy, known: c.consumer,
+		consumer: view.ConsentBy, known: c.consumer, ranBeside: c.ranBeside,
 	}
 	if !given.ExpiresAt.IsZero() && !view.Now.Before(given.ExpiresAt) {
 		return nil, Event{}, invalidConsent(op, fmt.Sprintf("the consent ended at %s", stamp(given.ExpiresAt))), nil

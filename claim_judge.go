@@ -89,7 +89,7 @@ func (c *claim) inquiry(view View) inquiry {
 		now: view.Now, arrived: c.rt.ledgerClock.at(c.arrived, view.Now, c.rt.clock.Now()), principal: c.principal(), rule: c.rule,
 		facts: c.call.Facts, provenance: c.named.provenance, fingerprints: c.fingerprints,
 		current: c.ruled.rules, claimed: c.call.EffectFingerprint, matter: c.matter,
-		joined: c.joined, patient: c.patient(), view: view,
+		joined: c.joined, patient: c.patient(), ranBeside: c.ranBeside, view: view,
 	}
 	if op := view.Operation; op != nil && c.rule.ProviderKey != nil {
 		q.watched = c.rt.sights.age(op, op.firstPresented(), c.rt.clock.Now())

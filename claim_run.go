@@ -71,6 +71,9 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 		case r.act == actBegin, r.act == actRegrant:
 			return c.granted(r, view)
 		default:
+			if c.observes() {
+				c.beside = c.besideOf(r, view)
+			}
 			answer, err := c.answer(ctx, r, view)
 			if err != nil {
 				return c.storeFailed(err), nil, nil

@@ -55,7 +55,7 @@ const (
 // ConsentProblem says why a consent was not taken.
 type ConsentProblem string
 
-// The problems, in the order in which they are looked for.
+// The problems. They are looked for in this order, the last one before who consents.
 const (
 	// ConsentDecided: somebody was first, or the operation has moved on.
 	ConsentDecided ConsentProblem = "already_decided"
@@ -70,6 +70,9 @@ const (
 	ConsentRepeated ConsentProblem = "already_consented"
 	// ConsentSpent: the id was used for another operation.
 	ConsentSpent ConsentProblem = "id_spent"
+	// ConsentObserved: a call of the operation was sent in observe mode and may
+	// have had its effect.
+	ConsentObserved ConsentProblem = "sent_in_observe_mode"
 )
 
 // ConsentError says that a consent or denial was not taken. Nothing was
@@ -114,6 +117,8 @@ type word struct {
 	// when whoever is answered may know it.
 	consumer OperationID
 	known    OperationID
+	// ranBeside says what was sent in observe mode beside the operation.
+	ranBeside ranBeside
 }
 
 // judge says why the word does not count where the operation stands, or nil.
@@ -146,6 +151,8 @@ func (w word) judge(op *Operation) *ConsentError {
 		return nil
 	}
 	switch {
+	case w.ranBeside.holds(op, op.Effect):
+		return because(ConsentObserved, "%s; nothing was changed: %s", w.ranBeside.text, besideRemedy(op))
 	case SamePerson(w.approver, op.Actor) && !op.Approval.Self:
 		return because(ConsentOwn, "%s asked for it, and nobody approves their own request; another person has to", w.approver)
 	case slices.ContainsFunc(op.Approval.Votes, func(v Vote) bool { return SamePerson(v.Approver, w.approver) }):

@@ -15,11 +15,16 @@ func decideNew(q inquiry, supersedes *Operation) ruling {
 }
 
 // decideBegin is what every begin passes, in this order: the rules in force,
-// policy, twins, quarantine, consent. Limits and budgets are checked by the
+// what observe mode has sent beside the operation, twins, quarantine, consent. Limits and budgets are checked by the
 // Runtime, which keeps their counters. op is nil for a new operation.
 func decideBegin(q inquiry, op, supersedes *Operation) ruling {
 	if q.view.Active != "" && q.view.Active != q.rule.Hash {
 		return held(op, Denied, ReasonPolicyOutdated)
+	}
+	if op != nil && q.ranBeside.holds(op, q.rule.Effect) {
+		r := held(op, Uncertain, ReasonTwinUnresolved)
+		r.text = q.ranBeside.text + "; nothing was sent now: " + besideRemedy(op)
+		return r
 	}
 	r := decideTwins(q, op)
 	if r.act != actBegin || r.op != op {

@@ -38,6 +38,9 @@ type inquiry struct {
 	// watched is for how long this process has known of the first attempt that
 	// carried the operation's provider key, by its own clock.
 	watched time.Duration
+	// ranBeside says which calls were sent in observe mode beside the operation
+	// that the key names.
+	ranBeside ranBeside
 	// claimToken names the claim, if the caller leads its own lease.
 	claimToken string
 	// patient: the call may still wait for a live attempt.

@@ -63,6 +63,12 @@ func DoTx(ctx context.Context, rt *Runtime, tx TxStore, call Call, fn func(ctx c
 		return answer, nil
 	}
 	answer, err = within.carryOut(ctx, rt, grant, fn)
+	switch {
+	case err == nil:
+		rt.came(ctx, grant, Outcome{Kind: OutcomeSuccess})
+	case !errors.Is(err, ErrCommitUnknown):
+		rt.came(ctx, grant, Outcome{Kind: OutcomeUnsent})
+	}
 	if err != nil {
 		rt.observer.CallAnswered(ctx, call, Answer{Principal: call.Principal, Rule: grant.Rule, At: rt.clock.Now()})
 		return Answer{}, err

@@ -39,7 +39,7 @@ func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id Operati
 		}
 	}
 	var next *Operation
-	err = rt.write(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
+	err = rt.writeKnowing(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View, known ranBeside) (Change, error) {
 		op, events, err := rt.proposal(who, id, view)
 		if err == nil {
 			err = op.intact()
@@ -47,7 +47,7 @@ func (rt *Runtime) EditAndApprove(ctx context.Context, who Principal, id Operati
 		if err != nil {
 			return Change{}, err
 		}
-		w := word{event: EventApproved, approver: who.Actor, digest: digest, reason: reason, at: view.Now}
+		w := word{event: EventApproved, approver: who.Actor, digest: digest, reason: reason, at: view.Now, ranBeside: known}
 		if no := w.judge(op); no != nil {
 			no.Event = EventSuperseded
 			return Change{}, no

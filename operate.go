@@ -90,7 +90,8 @@ type Resolution struct {
 	// Force decides although the process that sent it may still be at work, and
 	// names another object beside one that the receipts of a committed operation
 	// name: that it happened once more, which nothing takes back.
-	// With ResolveNotApplied it authorises a second effect.
+	// With ResolveNotApplied it authorises a second effect, also where a call was
+	// sent in observe mode beside the operation.
 	Force bool
 }
 
@@ -105,7 +106,7 @@ func (rt *Runtime) Resolve(ctx context.Context, who Principal, id OperationID, r
 }
 
 // resolving is the pure part of Resolve.
-func resolving(id OperationID, who Principal, res Resolution) (func(*Operation, Rule, time.Time) (cause, error), error) {
+func resolving(id OperationID, who Principal, res Resolution) (deciding, error) {
 	if strings.TrimSpace(res.Reason) == "" {
 		return nil, fmt.Errorf("%s: resolving needs a reason: say how you know", id)
 	}
@@ -124,7 +125,7 @@ func resolving(id OperationID, who Principal, res Resolution) (func(*Operation, 
 		return nil, fmt.Errorf("%s: resolving as %q: the outcomes are committed, not_applied, abandon", id, res.Outcome)
 	}
 	by := operatorName(who)
-	return func(op *Operation, rule Rule, now time.Time) (cause, error) {
+	return func(op *Operation, rule Rule, now time.Time, known ranBeside) (cause, error) {
 		if res.Version != 0 && res.Version != op.Version {
 			return cause{}, fmt.Errorf("%s: %w: version %d was looked at, it is %d now", id, ErrVersion, res.Version, op.Version)
 		}
@@ -133,6 +134,9 @@ func resolving(id OperationID, who Principal, res Resolution) (func(*Operation, 
 		}
 		if why := holderMayLive(op, rule, now); why != "" && !res.Force {
 			return cause{}, &RefusedError{Operation: op, Event: event, Hint: why}
+		}
+		if known.holds(op, rule.Effect) && res.Outcome == ResolveNotApplied && !res.Force {
+			return cause{}, &RefusedError{Operation: op, Event: event, Hint: known.text + "; if you know that it had no effect either, force it: then an attempt may follow"}
 		}
 		if why := secondObject(op, res); why != "" && !res.Force {
 			return cause{}, &RefusedError{Operation: op, Event: event, Hint: why}
@@ -217,7 +221,7 @@ func statedReceipts(ids []string, by string, op *Operation) []Receipt {
 // no further attempt is made and the outcome of the present one stands. The
 // actor of the operation may cancel it, and whoever may resolve.
 func (rt *Runtime) Cancel(ctx context.Context, who Principal, id OperationID, reason string) (*Operation, error) {
-	return rt.operate(ctx, who, id, "", func(*Operation, Rule, time.Time) (cause, error) {
+	return rt.operate(ctx, who, id, "", func(*Operation, Rule, time.Time, ranBeside) (cause, error) {
 		return cause{event: EventCancelRequested, by: string(who.Actor), message: reason, reason: ReasonCancelled}, nil
 	})
 }
@@ -225,16 +229,20 @@ func (rt *Runtime) Cancel(ctx context.Context, who Principal, id OperationID, re
 // Reopen makes a finally failed operation retryable again and restarts its
 // age. It needs the right to resolve.
 func (rt *Runtime) Reopen(ctx context.Context, who Principal, id OperationID, reason string) (*Operation, error) {
-	return rt.operate(ctx, who, id, RightResolve, func(_ *Operation, rule Rule, now time.Time) (cause, error) {
+	return rt.operate(ctx, who, id, RightResolve, func(_ *Operation, rule Rule, now time.Time, _ ranBeside) (cause, error) {
 		return cause{event: EventReopened, by: operatorName(who), message: reason, dispatchBy: now.Add(rule.MaxAge)}, nil
 	})
 }
 
+// deciding is the pure part of a person's event: what it is for an operation,
+// under its rule, at a time, with what observe mode has sent beside it.
+type deciding func(op *Operation, rule Rule, now time.Time, known ranBeside) (cause, error)
+
 // operate applies a person's event: what time has done is written first, then
 // the event, in one transaction.
-func (rt *Runtime) operate(ctx context.Context, who Principal, id OperationID, right Right, decide func(*Operation, Rule, time.Time) (cause, error)) (*Operation, error) {
+func (rt *Runtime) operate(ctx context.Context, who Principal, id OperationID, right Right, decide deciding) (*Operation, error) {
 	var next *Operation
-	err := rt.write(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View) (Change, error) {
+	err := rt.writeKnowing(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View, known ranBeside) (Change, error) {
 		op, err := who.visible(id, view, right)
 		if err != nil {
 			return Change{}, err
@@ -247,7 +255,7 @@ func (rt *Runtime) operate(ctx context.Context, who Principal, id OperationID, r
 		if err != nil {
 			return Change{}, err
 		}
-		c, err := decide(op, rule, view.Now)
+		c, err := decide(op, rule, view.Now, known)
 		if err != nil {
 			return Change{}, err
 		}

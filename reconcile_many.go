@@ -38,7 +38,7 @@ func (rt *Runtime) ResolveMany(ctx context.Context, who Principal, query Query, 
 		for _, op := range page.Operations {
 			one := Resolved{Operation: op}
 			if dry {
-				one.Err = rt.wouldResolve(op, who, res)
+				one.Err = rt.wouldResolve(ctx, op, who, res)
 			} else if op, err := rt.Resolve(ctx, who, op.ID, res); err != nil {
 				one.Err = err
 			} else {
@@ -57,8 +57,12 @@ func (rt *Runtime) ResolveMany(ctx context.Context, who Principal, query Query, 
 }
 
 // wouldResolve tries the decision without writing it.
-func (rt *Runtime) wouldResolve(op *Operation, who Principal, res Resolution) error {
+func (rt *Runtime) wouldResolve(ctx context.Context, op *Operation, who Principal, res Resolution) error {
 	decide, err := resolving(op.ID, who, res)
+	if err != nil {
+		return err
+	}
+	known, err := rt.lookBeside(ctx, op)
 	if err != nil {
 		return err
 	}
@@ -69,7 +73,7 @@ func (rt *Runtime) wouldResolve(op *Operation, who Principal, res Resolution) er
 	} else if lapsed != nil {
 		op = lapsed
 	}
-	c, err := decide(op, rule, now)
+	c, err := decide(op, rule, now, known)
 	if err != nil {
 		return err
 	}

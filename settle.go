@@ -24,6 +24,7 @@ func (rt *Runtime) Settle(_ context.Context, g *Grant, out Outcome) (Answer, err
 	answer := g.answer
 	answer.At = rt.clock.Now()
 	if g.Unrecorded {
+		rt.came(ctx, g, out)
 		answer.Decision, answer.Result = Execute, out.Result
 		if answer.WouldBe == "" {
 			answer.Reason = out.Reason

@@ -55,7 +55,11 @@ func (s situation) unsure(reason deed.Reason) wording {
 			if op.Fingerprint == s.answer.Received {
 				shared = "with this content"
 			}
-			earlier = fmt.Sprintf("A call %s is already out (%s, %s) and unresolved.", shared, s.id, s.when)
+			at := s.id + ", " + s.when
+			if op.Current() == nil { // the call that is out ran beside the record, in observe mode, and not when that was made
+				at = s.id
+			}
+			earlier = fmt.Sprintf("A call %s is already out (%s) and unresolved.", shared, at)
 		}
 		return wording{
 			Text: sentences("OUTCOME UNKNOWN: do not repeat.", earlier, s.newAction("A new key is not a safer retry.", ""), "Nothing was sent by this call. Do not send it in other words either, until that is known.", look, ending),

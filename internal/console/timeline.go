@@ -136,6 +136,11 @@ func eventWords(e deed.Event) (words, kind string) {
 		return "A person lets it be tried again", "person"
 	case deed.Delivered:
 		return "A caller was handed the receipt", "step"
+	case deed.EventObserved:
+		return observedWords(e.Data)
+	}
+	if wouldBe(e.Data) {
+		return fmt.Sprintf("Let a call run in observe mode that would have been answered %s: it was sent", strings.ReplaceAll(string(e.Name), "_", " ")), "doubt"
 	}
 	switch deed.Decision(e.Name) {
 	case deed.Replay:
@@ -156,4 +161,33 @@ func eventWords(e deed.Event) (words, kind string) {
 		return "Told a caller that it may not run any more: nothing was sent", "answer"
 	}
 	return strings.ReplaceAll(string(e.Name), "_", " "), "step"
+}
+
+// wouldBe reports whether a decision was only observed.
+func wouldBe(data []byte) bool {
+	var doc struct {
+		WouldBe deed.Decision `json:"would_be"`
+	}
+	return json.Unmarshal(data, &doc) == nil && doc.WouldBe != ""
+}
+
+// observedWords tells of a call that ran beside the record.
+func observedWords(data []byte) (words, kind string) {
+	var doc struct {
+		OtherKey bool             `json:"other_key"`
+		Outcome  deed.OutcomeKind `json:"outcome"`
+	}
+	what := "A call of this operation, sent in observe mode beside the record,"
+	if json.Unmarshal(data, &doc) == nil && doc.OtherKey {
+		what = "A call with an equal effect under another key, sent in observe mode,"
+	}
+	switch doc.Outcome {
+	case "":
+		return what + " is on its way: it may happen", "doubt"
+	case deed.OutcomeSuccess:
+		return what + " was accepted", "doubt"
+	case deed.OutcomeRefused, deed.OutcomeUnsent:
+		return what + " was not applied", "step"
+	}
+	return what + " got no clear answer: it may have happened", "doubt"
 }
