@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,7 +28,11 @@ type replayProof struct {
 	// without an attempt.
 	Replays int `json:"replays"`
 	Refused int `json:"refused"`
-	// AtMostOnce: no more than one attempt was, or may have been, applied.
+	// Observed were sent in observe mode beside the record, and are not known not
+	// to have been applied.
+	Observed int `json:"observed,omitempty"`
+	// AtMostOnce: no more than one attempt, or call in observe mode, was, or may
+	// have been, applied.
 	AtMostOnce bool         `json:"at_most_once"`
 	Events     []deed.Event `json:"events"`
 	Proves     []string     `json:"proves"`
@@ -78,21 +83,26 @@ Exit code 1 when more than one attempt was, or may have been, applied.`,
 func proofOf(op *deed.Operation, events []deed.Event) replayProof {
 	p := replayProof{Operation: op.ID, Attempts: len(op.Attempts)}
 	begun := 0
+	p.Observed = observedCalls(events)
 	for _, e := range events {
 		switch decision := decisionName(e); decision {
 		case "":
 			switch e.Name {
 			case deed.EventSucceeded, deed.EventProved, deed.EventUnclear, deed.EventRefused, deed.EventRefusedLate, deed.EventLeaseLost,
-				deed.EventFoundAbsent, deed.EventResolvedCommitted, deed.EventResolvedNot, deed.EventApproved:
+				deed.EventFoundAbsent, deed.EventResolvedCommitted, deed.EventResolvedNot, deed.EventApproved, deed.EventObserved:
 				p.Events = append(p.Events, e)
 			}
 			continue
 		case string(deed.Execute):
 			begun++
 		case string(deed.Replay):
-			p.Replays++
+			if !onlyObserved(e) {
+				p.Replays++
+			}
 		default:
-			p.Refused++
+			if !onlyObserved(e) {
+				p.Refused++
+			}
 		}
 		p.Events = append(p.Events, e)
 	}
@@ -104,16 +114,20 @@ func proofOf(op *deed.Operation, events []deed.Event) replayProof {
 			p.Open++
 		}
 	}
-	p.AtMostOnce = p.Applied+p.Open <= 1 && !op.Diverged
+	p.AtMostOnce = p.Applied+p.Open+p.Observed <= 1 && !op.Diverged
 	p.Proves = append(p.Proves, fmt.Sprintf("%s in the ledger, %s begun in its history", many(p.Attempts, "attempt"), countWords(begun)))
+	if p.Observed > 0 {
+		p.Proves = append(p.Proves, many(p.Observed, "call")+" of it sent in observe mode, beside the record, and not known not to have been applied")
+	}
 	switch {
+	case p.Attempts == 0 && p.Observed > 0:
 	case p.Attempts == 0:
 		p.Proves = append(p.Proves, "nothing was sent through this ledger under this operation")
 	case p.AtMostOnce && p.Applied == 1:
 		p.Proves = append(p.Proves, "one of them was applied, each other one is known not to have been")
 	case p.AtMostOnce && p.Open == 1:
 		p.Proves = append(p.Proves, "one of them may have been applied, each other one is known not to have been")
-	case p.AtMostOnce:
+	case p.AtMostOnce && p.Applied+p.Open == 0:
 		p.Proves = append(p.Proves, "all of them are known not to have been applied")
 	}
 	p.Proves = append(p.Proves, fmt.Sprintf("%s answered from the record and %s turned away, without an attempt", many(p.Replays, "call"), many(p.Refused, "call")))
@@ -124,12 +138,53 @@ func proofOf(op *deed.Operation, events []deed.Event) replayProof {
 		"that every answered call is listed: calls answered just before a crash may be missing",
 	}
 	switch {
+	case !p.AtMostOnce && p.Observed > 0:
+		p.Not = append([]string{"at most one effect: observe mode sends what the record would have answered"}, p.Not...)
 	case !p.AtMostOnce && p.Applied+p.Open <= 1:
 		p.Not = append([]string{fmt.Sprintf("at most one effect: its receipts name more than one object (%s), though not more than one attempt of this ledger may have been applied: a person said so, or it was sent past deed", strings.Join(remoteIDs(op), ", "))}, p.Not...)
 	case !p.AtMostOnce:
 		p.Not = append([]string{"at most one effect: more than one attempt was, or may have been, applied (under one provider key the provider may have taken them for one)"}, p.Not...)
 	}
 	return p
+}
+
+// onlyObserved reports whether a decision was made in observe mode, which sent the
+// call all the same.
+func onlyObserved(e deed.Event) bool {
+	var data struct {
+		WouldBe deed.Decision `json:"would_be"`
+	}
+	return json.Unmarshal(e.Data, &data) == nil && data.WouldBe != ""
+}
+
+// observedCalls counts the calls of the operation that were sent in observe mode
+// and are not known not to have been applied. Of what can still run the history
+// tells each by its own events, of what cannot by the decision.
+func observedCalls(events []deed.Event) (n int) {
+	open := map[string]bool{}
+	for _, e := range events {
+		if e.Name != deed.EventObserved {
+			ended := e.Name == deed.EventName(deed.Replay) || e.Reason == deed.ReasonByPerson || e.Reason == deed.ReasonCancelled
+			if ended && decisionName(e) != "" && onlyObserved(e) {
+				n++
+			}
+			continue
+		}
+		var data struct {
+			Call     string           `json:"call"`
+			OtherKey bool             `json:"other_key"`
+			Outcome  deed.OutcomeKind `json:"outcome"`
+		}
+		if json.Unmarshal(e.Data, &data) == nil && !data.OtherKey {
+			open[data.Call] = data.Outcome != deed.OutcomeRefused && data.Outcome != deed.OutcomeUnsent
+		}
+	}
+	for _, may := range open {
+		if may {
+			n++
+		}
+	}
+	return n
 }
 
 func countWords(n int) string {
