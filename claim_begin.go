@@ -149,11 +149,13 @@ func (c *claim) bindings(op *Operation, generation int) []Binding {
 	return list
 }
 
-// intact returns ErrDamaged when the recorded arguments are not those that were
-// frozen: nothing is sent, shown or consented to in their place.
+// intact returns a *DamagedError when the recorded arguments are not those that
+// were frozen: nothing is sent, shown or consented to in their place.
 func (op *Operation) intact() error {
 	if len(op.Arguments) > 0 && payloadDigest(op.Tool, op.Arguments) != op.PayloadDigest {
-		return fmt.Errorf("%s: %w: its recorded arguments are not those that were frozen as %s", op.ID, ErrDamaged, op.PayloadDigest)
+		rest := *op
+		rest.Arguments, rest.Result = nil, nil
+		return &DamagedError{Operation: &rest}
 	}
 	return nil
 }

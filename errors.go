@@ -41,6 +41,20 @@ var ErrArguments = errors.New("the arguments are refused")
 // ErrUnchecked: nobody could tell whether the arguments fit the tool's schema.
 var ErrUnchecked = errors.New("the arguments could not be checked")
 
+// DamagedError says that the recorded arguments of an operation are not those
+// that were frozen. It unwraps to ErrDamaged. What takes no arguments is still
+// allowed: to deny, to resolve and to cancel it.
+type DamagedError struct {
+	// Operation is the record without its arguments and its result.
+	Operation *Operation
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s: %v: its recorded arguments are not those that were frozen as %s", e.Operation.ID, ErrDamaged, e.Operation.PayloadDigest)
+}
+
+func (e *DamagedError) Unwrap() error { return ErrDamaged }
+
 // RefusedError says that a transition is not allowed where an operation
 // stands. Nothing was written.
 type RefusedError struct {

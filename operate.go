@@ -13,7 +13,7 @@ import (
 
 // Get returns one operation with arguments and result. What the principal may
 // not see does not exist: ErrNotFound. Arguments that are not the frozen ones are
-// not shown: ErrDamaged.
+// not shown: *DamagedError.
 func (rt *Runtime) Get(ctx context.Context, who Principal, id OperationID) (*Operation, error) {
 	op, err := rt.recordOf(ctx, who, id)
 	if err != nil {

@@ -49,5 +49,6 @@ const (
 	TypeUnavailable      = "ledger-unavailable"
 	TypeNoAnswer         = "no-answer"
 	TypeNotSent          = "not-sent"
+	TypeDamaged          = "record-damaged"
 	TypeInternal         = "internal-error"
 )

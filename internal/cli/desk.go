@@ -302,12 +302,15 @@ func shortText(why deed.BudgetRefusal, op *deed.Operation, now time.Time, at pla
 }
 
 // failedDecision says of an error what it means for the decision.
-func (p place) failedDecision(err error, id string) error {
+func (p place) failedDecision(err error, id string, now time.Time) error {
 	var refused *deed.RefusedError
 	var told *failure
+	var damaged *deed.DamagedError
 	switch {
 	case errors.As(err, &told):
 		return err
+	case errors.As(err, &damaged):
+		return p.settleDamaged(damaged, now)
 	case errors.As(err, &refused) && strings.Contains(err.Error(), unchanged):
 		return fmt.Errorf("%w; %s says what is allowed", err, p.command("ops show", id))
 	case errors.As(err, &refused):

@@ -256,6 +256,8 @@ func (d *serverDesk) explain(err error) error {
 		return fail(exitUsage, "%s does not know the token; nothing was done; set %s, or run deed login --server %s", d.base, tokenVariable, shellWord(d.base))
 	case errors.Is(err, api.ErrNotFound):
 		return fmt.Errorf("%s: %s: %w", d.base, problem.Detail, deed.ErrNotFound)
+	case answered && strings.HasSuffix(problem.Type, "#"+api.TypeDamaged) && problem.Operation != nil:
+		return &deed.DamagedError{Operation: d.record(*problem.Operation)}
 	case errors.Is(err, api.ErrRefused):
 		if strings.Contains(problem.Detail, unchanged) {
 			return fail(exitRefused, "%s", problem.Detail)

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -84,6 +85,45 @@ func nextSteps(op *deed.Operation, now time.Time, out outlook, at place) []step 
 	switch state {
 	case deed.StateFailedRetryable, deed.StateFailedFinal:
 		offer(deed.EventResolvedCommitted, "it happened after all", "resolve", `--committed --remote-id ID --reason "how you know"`)
+	}
+	if state != deed.StateCancelled && state != deed.StateExpired && !op.NoMoreAttempts {
+		offer(deed.EventCancelRequested, "let nothing more be tried", "cancel", `--reason "why"`)
+	}
+	return steps
+}
+
+// settleDamaged says what is left to do with a record whose arguments are not the
+// frozen ones: whatever takes none.
+func (p place) settleDamaged(damaged *deed.DamagedError, now time.Time) error {
+	op := damaged.Operation
+	text := fmt.Sprintf("%v; they are neither shown nor sent, and it is %s; nothing was changed; restore the ledger", damaged, standing(op, now))
+	for i, s := range damagedSteps(op, now, p) {
+		if i == 0 {
+			text += ", or settle it without them:"
+		}
+		text += "\n  " + plain(s.What) + "\n    " + s.Command
+	}
+	return &failure{code: exitFailed, err: errors.New(text)}
+}
+
+// damagedSteps leaves out all that would send the arguments, consent to them, or
+// look for what they name.
+func damagedSteps(op *deed.Operation, now time.Time, at place) []step {
+	var steps []step
+	state := op.EffectiveState(now)
+	offer := func(event deed.EventName, what, verb, rest string) {
+		if allowed(event, state) {
+			steps = append(steps, step{what, at.command("ops "+verb, string(op.ID), rest)})
+		}
+	}
+	if op.Approval != nil {
+		offer(deed.EventApprovalDenied, "never send it; the agent is told why", "deny", "--digest "+string(op.Approval.Digest)+` --reason "why"`)
+	}
+	switch state {
+	case deed.StateUncertain, deed.StateAwaitingInput, deed.StateAbandoned, deed.StateFailedRetryable, deed.StateFailedFinal:
+		offer(deed.EventResolvedCommitted, "it happened, as "+op.Tool.Upstream()+" shows", "resolve", `--committed --remote-id ID --reason "how you know"`)
+		offer(deed.EventResolvedNot, "it did not happen", "resolve", `--not-applied --reason "how you know"`)
+		offer(deed.EventResolvedAbandoned, "nobody can find out", "resolve", `--abandon --reason "why"`)
 	}
 	if state != deed.StateCancelled && state != deed.StateExpired && !op.NoMoreAttempts {
 		offer(deed.EventCancelRequested, "let nothing more be tried", "cancel", `--reason "why"`)

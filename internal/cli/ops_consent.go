@@ -107,7 +107,7 @@ times that the tool declares, and several objects are a person's to sort out.`,
 			defer leave(d, &err)
 			finding, err := d.Reconcile(ctx, deed.OperationID(args[0]))
 			if err != nil {
-				return at.failedDecision(err, args[0])
+				return at.failedDecision(err, args[0], d.Now())
 			}
 			if a.json {
 				return a.printJSON(finding.shown(d.Now()))
@@ -136,7 +136,7 @@ still remembers. Where it would be a second effect, it is refused.`,
 			defer leave(d, &err)
 			answer, err := d.Run(ctx, deed.OperationID(args[0]))
 			if err != nil {
-				return at.failedDecision(err, args[0])
+				return at.failedDecision(err, args[0], d.Now())
 			}
 			if a.json {
 				err = a.printJSON(answer.shown(d.Now()))

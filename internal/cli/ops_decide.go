@@ -149,7 +149,7 @@ func (a *app) decide(ctx context.Context, at place, id string, apply func(desk, 
 	defer leave(d, &err)
 	op, err := apply(d, deed.OperationID(id))
 	if err != nil {
-		return at.failedDecision(err, id)
+		return at.failedDecision(err, id, d.Now())
 	}
 	now := d.Now()
 	if a.json {

@@ -34,10 +34,7 @@ may follow. The arguments of a proposal that waits for a person are always shown
 			defer leave(d, &err)
 			op, err := d.Get(ctx, deed.OperationID(args[0]))
 			if err != nil {
-				if !errors.Is(err, deed.ErrNotFound) {
-					return err
-				}
-				return at.lookElsewhere(err)
+				return at.notShown(err, d.Now())
 			}
 			events, err := d.Events(ctx, op.ID)
 			if err != nil {
@@ -96,6 +93,17 @@ func heldByTwin(op *deed.Operation, others []alike, now time.Time, at place) []s
 		}
 	}
 	return nil
+}
+
+// notShown says of an error what may be done instead of looking.
+func (p place) notShown(err error, now time.Time) error {
+	if damaged, ok := errors.AsType[*deed.DamagedError](err); ok {
+		return p.settleDamaged(damaged, now)
+	}
+	if errors.Is(err, deed.ErrNotFound) {
+		return p.lookElsewhere(err)
+	}
+	return err
 }
 
 // lookElsewhere adds to "not found" what may help.

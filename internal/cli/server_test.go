@@ -44,7 +44,7 @@ func served(t *testing.T, token string) string {
 // serving starts deed serve by a file and returns its address.
 func serving(t *testing.T, config string) string {
 	t.Helper()
-	cmd := exec.Command(binary, "serve", "--config", config)
+	cmd := exec.Command(binary, "serve", "--config", config, "--listen", "127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -114,6 +114,7 @@ func (v *visit) failed(err error) {
 
 func failureOf(err error) failure {
 	var refused *deed.RefusedError
+	var damaged *deed.DamagedError
 	switch {
 	case errors.Is(err, deed.ErrNotFound):
 		return failure{http.StatusNotFound, "There is no such operation", "It does not exist, or it is not yours to see.", "", ""}
@@ -127,8 +128,8 @@ func failureOf(err error) failure {
 		return failure{http.StatusServiceUnavailable, "Look again", "The ledger did not confirm the change: it may be recorded or not. Look at the operation again.", "", ""}
 	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrLedgerVersion), errors.Is(err, deed.ErrClosed):
 		return failure{http.StatusServiceUnavailable, "The ledger does not answer", "The question could not be answered, which is not the same as an empty answer. Nothing was changed.", "", ""}
-	case errors.Is(err, deed.ErrDamaged):
-		return failure{http.StatusInternalServerError, "The record is damaged", err.Error() + ". It is not shown, and nothing was changed. Restore the ledger.", "", ""}
+	case errors.As(err, &damaged):
+		return failure{http.StatusInternalServerError, "The record is damaged", err.Error() + ". It is not shown, and nothing was changed. Restore the ledger; or settle it without its arguments: deed ops show " + string(damaged.Operation.ID) + " names the commands.", "", ""}
 	case errors.Is(err, deed.ErrUnchecked):
 		return failure{http.StatusServiceUnavailable, "The edit could not be checked", err.Error() + ". Nothing was changed.", "", ""}
 	}

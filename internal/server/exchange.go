@@ -87,6 +87,7 @@ func notFound() reply {
 // failure turns an error of the Runtime into its answer.
 func (s *Server) failure(err error) reply {
 	var refused *deed.RefusedError
+	var damaged *deed.DamagedError
 	switch {
 	case errors.Is(err, deed.ErrNotFound):
 		return notFound()
@@ -108,8 +109,10 @@ func (s *Server) failure(err error) reply {
 		return s.unavailable("the ledger does not answer; ask again later")
 	case errors.Is(err, deed.ErrUnchecked):
 		return noAnswer(err.Error() + "; nothing was changed")
-	case errors.Is(err, deed.ErrDamaged):
-		return problem(http.StatusInternalServerError, api.TypeInternal, "The record is damaged", err.Error()+"; nothing was changed; restore the ledger")
+	case errors.As(err, &damaged):
+		no := problem(http.StatusInternalServerError, api.TypeDamaged, "The record is damaged", err.Error()+"; nothing was changed; restore the ledger, or deny, resolve or cancel it, which takes no arguments")
+		s.about(no.body.(*api.Problem), damaged.Operation)
+		return no
 	case errors.Is(err, deed.ErrClosed):
 		return noAnswer("this gateway is closing; nothing was begun; ask again, under the same key")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
