@@ -155,7 +155,7 @@ func TestADigestThatWasCutIsNotSaidToHaveChanged(t *testing.T) {
 	op := b.propose("12")
 	whole := op.Approval.Digest
 	for digest, want := range map[deed.Digest]string{
-		whole[:15]:              fmt.Sprintf("the digest of the decision was cut: %q is how that of the proposal begins, which has not changed; write the whole one, %s; nothing was changed", whole[:15], whole),
+		whole[:15]:              fmt.Sprintf("write the whole digest, %s: that of the decision was cut, %q is how it begins; the proposal has not changed, and nothing was changed", whole, whole[:15]),
 		whole[:15] + "-changed": "the proposal is now " + string(whole),
 		"sha256:":               "the proposal is now " + string(whole),
 		"":                      "the proposal is now " + string(whole),

@@ -134,11 +134,12 @@ func (w word) judge(op *Operation) *ConsentError {
 		return because(ConsentDecided, "it does not wait for a decision: %s; nothing was changed", standing(op))
 	}
 	no.Current = op.Approval.Digest
+	// Some readers are shown the beginning only: it holds what they have to name.
 	switch {
 	case len(w.digest) > len("sha256:") && w.digest != op.Approval.Digest && strings.HasPrefix(string(op.Approval.Digest), string(w.digest)):
-		return because(ConsentOtherDigest, "the digest of the decision was cut: %q is how that of the proposal begins, which has not changed; write the whole one, %s; nothing was changed", w.digest, op.Approval.Digest)
+		return because(ConsentOtherDigest, "write the whole digest, %s: that of the decision was cut, %.80q is how it begins; the proposal has not changed, and nothing was changed", op.Approval.Digest, w.digest)
 	case w.digest != op.Approval.Digest:
-		return because(ConsentOtherDigest, "the decision names %q and the proposal is now %s: look at it again and name that; nothing was changed", w.digest, op.Approval.Digest)
+		return because(ConsentOtherDigest, "the proposal is now %s, and the decision names %.80q: look at it again and name the one that it is now; nothing was changed", op.Approval.Digest, w.digest)
 	case state == StateAuthorized && w.event == EventApproved:
 		no.By, no.At = decider(op)
 		return because(ConsentDecided, "it does not wait for a decision: %s; nothing was changed", standing(op))
@@ -199,9 +200,9 @@ func person(user string) (name, domain string) {
 // spentFor names the consumer of a consent to those who may know it.
 func spentFor(id string, consumer, known OperationID) string {
 	if consumer != known {
-		return fmt.Sprintf("consent %q was spent for another operation", id)
+		return fmt.Sprintf("it was spent for another operation: consent %.80q", id)
 	}
-	return fmt.Sprintf("consent %q was spent for %s", id, consumer)
+	return fmt.Sprintf("it was spent for %s: consent %.80q", consumer, id)
 }
 
 // consented is the approval with one more vote.

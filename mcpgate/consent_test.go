@@ -167,6 +167,11 @@ func TestAConsentGivenElsewhereIsSpentOnce(t *testing.T) {
 	forged := call("10", "add:order-1042:first", "forged")
 	mustDecide(t, forged, map[string]any{"decision": "denied", "reason": "approval_invalid"})
 	mustContain(t, forged, "the signature of the approval does not fit")
+	// What has to be compared stands in the answer, however long.
+	other := "sha256:" + strings.Repeat("0", 64)
+	for _, given := range []string{other, digest[:40], strings.Repeat("x", 500)} {
+		mustContain(t, call("13", "add:order-1042:first", "signed:"+given), digest, "[op_")
+	}
 	mustDecide(t, call("11", "add:order-1042:first", "signed:"+digest), map[string]any{"decision": "execute", "status": "committed"})
 	// Once spent, a bad one hides nothing that is recorded.
 	mustDecide(t, call("12", "add:order-1042:first", "forged"), map[string]any{"decision": "replay"})

@@ -82,13 +82,13 @@ func (s situation) ruleDenial(reason deed.Reason) wording {
 	case deed.ReasonQuarantined:
 		what, who = "the definition of "+s.tool+" changed since it was accepted", "The operator can look at it with deed tools diff "+s.full()+", and accept it."
 	case deed.ReasonRevisionChanged:
-		what, who = "what this action is about has changed meanwhile"+s.because(), "Read it anew and tell the user."
+		what, who = "what this action is about has changed meanwhile"+s.because(roomForReasons), "Read it anew and tell the user."
 	case deed.ReasonUpstreamChanged:
 		what, who = "the server behind "+s.tool+" is another one than when this action was recorded", "The operator can restore it or settle the action."
 	case deed.ReasonFingerprintUnverifiable:
 		what, who = "the rules that this action was recorded under are gone", "The operator can restore them or settle the action."
 	case deed.ReasonApprovalInvalid:
-		what, who = "the approval does not fit this action or was used before"+s.because(), "A person must approve it anew."
+		what, who = "the approval does not fit this action or was used before"+s.because(roomForDigests), "A person must approve it anew."
 	case deed.ReasonFenced:
 		what, who = "the record was restored from an older state and this action may have happened since", "The operator must settle it."
 	case deed.ReasonPolicyOutdated:

@@ -115,6 +115,13 @@ func samples() []sample {
 			}
 			add("execute, status "+string(status), deed.Answer{Decision: deed.Execute, Reason: op.Reason, Operation: op, Effective: status}, hasKey)
 		}
+		digest := "sha256:" + strings.Repeat("9f2c", 16)
+		for _, x := range [][2]string{
+			{"digest changed", "the proposal is now " + digest + `, and the decision names "` + digest + `": look at it again and name the one that it is now; nothing was changed`},
+			{"digest cut", "write the whole digest, " + digest + `: that of the decision was cut, "sha256:9f2c" is how it begins; the proposal has not changed, and nothing was changed`},
+		} {
+			add("denied approval_invalid, "+x[0], deed.Answer{Decision: deed.Denied, Reason: deed.ReasonApprovalInvalid, Operation: sampleOperation(deed.StatusAwaitingApproval, deed.ReasonPending), Text: x[1]}, hasKey)
+		}
 		byItself := sampleOperation(deed.StatusAwaitingApproval, deed.ReasonPending)
 		byItself.Approval = &deed.Approval{ExpiresAt: sampleTime.Add(9 * time.Minute), Run: deed.RunOnApproval, AskAgain: 300}
 		add("awaiting_approval pending, runs by itself", deed.Answer{Decision: deed.AwaitingApproval, Reason: deed.ReasonPending, Operation: byItself, Effective: deed.StatusAwaitingApproval}, hasKey)

@@ -116,11 +116,14 @@ func (s situation) seconds() string {
 	return fmt.Sprint(max(n, 1))
 }
 
+// roomForReasons is how much of a foreign text stands in a wording.
+const roomForReasons = 140
+
 // why is the upstream's or a person's own text, made harmless and short.
 func (s situation) why() string {
-	text := plain(s.answer.Text, 140)
+	text := plain(s.answer.Text, roomForReasons)
 	if text == "" && s.answer.Operation != nil {
-		text = plain(s.answer.Operation.Message, 140)
+		text = plain(s.answer.Operation.Message, roomForReasons)
 	}
 	if text == "" {
 		return "no reason given"
@@ -128,9 +131,12 @@ func (s situation) why() string {
 	return strings.TrimRight(text, ". ")
 }
 
+// roomForDigests leaves a text that compares two digests whole, within the 80 words of a wording.
+const roomForDigests = 300
+
 // because adds the reason that was given, if any.
-func (s situation) because() string {
-	if text := plain(s.answer.Text, 140); text != "" {
+func (s situation) because(limit int) string {
+	if text := plain(s.answer.Text, limit); text != "" {
 		return " (" + strings.TrimRight(text, ". ") + ")"
 	}
 	return ""
