@@ -121,11 +121,11 @@ type lookup struct {
 
 // look makes a look-up: lease, ask, compare and set.
 func (rt *Runtime) look(ctx context.Context, l lookup) (Finding, error) {
-	if rt.reconciler == nil {
-		return Finding{}, fmt.Errorf("%s: no look-up is configured: resolve it by hand", l.id)
-	}
 	if rt.closed.Load() {
 		return Finding{}, ErrClosed
+	}
+	if rt.reconciler == nil {
+		return Finding{}, rt.withoutLookUp(ctx, l)
 	}
 	if err := rt.leaseProbe(ctx, &l); err != nil {
 		return Finding{}, err

@@ -88,38 +88,36 @@ func (rt *Runtime) leaseProbe(ctx context.Context, l *lookup) error {
 	return nil
 }
 
+// withoutLookUp refuses a look-up where none is configured: only of what is open
+// there is something to settle in its place.
+func (rt *Runtime) withoutLookUp(ctx context.Context, l lookup) error {
+	view, err := rt.store.Load(ctx, Scope{Tenant: l.tenant, ID: l.id})
+	if err != nil {
+		return err
+	}
+	op, err := l.who.visible(l.id, view, RightResolve)
+	if err != nil {
+		return err
+	}
+	if op, _, err = rt.asTimeHasIt(op, view); err != nil {
+		return err
+	}
+	if no := l.settled(op); no != nil {
+		return no
+	}
+	return noLookUp(op, "no look-up is configured: look at "+op.Tool.Upstream()+" and resolve it by hand")
+}
+
 // mayLook says why there is nothing to look up, or that it is not the time.
 func (l *lookup) mayLook(op *Operation, rule Rule, now time.Time) error {
-	refuse := func(hint string) error {
-		return &RefusedError{Operation: op, Event: EventUndetermined, Hint: hint}
+	if no := l.settled(op); no != nil {
+		return no
 	}
-	if op.Current() == nil {
-		return refuse("nothing was ever sent")
-	}
-	switch state := op.State(); state {
-	case StateUncertain:
-	case StateAwaitingInput:
-		if !l.asked {
-			return ErrLookedUp
-		}
-	case StateExecuting:
-		if l.again > 0 && l.again < op.AttemptNumber() {
-			break // what was found is of an earlier attempt than the one that runs
-		}
-		return refuse("an attempt is running and its process reports; wait for it")
-	case StateAbandoned:
-		if l.again == 0 {
-			return refuse("it was abandoned; resolve it when you know")
-		}
-	case StateCommitted:
-		return refuse("it is committed")
-	default:
-		if l.again == 0 {
-			return refuse("nothing about it is in doubt")
-		}
+	if !l.asked && op.State() == StateAwaitingInput {
+		return ErrLookedUp
 	}
 	if why := elsewhere(op, rule, l.again); why != "" {
-		return refuse(why)
+		return noLookUp(op, why)
 	}
 	p := op.Current().Probing
 	switch {
@@ -129,6 +127,32 @@ func (l *lookup) mayLook(op *Operation, rule Rule, now time.Time) error {
 		return fmt.Errorf("%s: %w", op.ID, ErrLookedUp)
 	}
 	return nil
+}
+
+// settled refuses a look-up where nothing about the operation is open, or an
+// attempt of it runs; nil where something is open.
+func (l *lookup) settled(op *Operation) error {
+	switch state := op.State(); {
+	case op.Current() == nil:
+		return noLookUp(op, "nothing was ever sent")
+	case state == StateUncertain, state == StateAwaitingInput:
+	case state == StateExecuting:
+		if l.again == 0 || l.again >= op.AttemptNumber() {
+			return noLookUp(op, "an attempt is running and its process reports; wait for it")
+		} // what was found is of an earlier attempt than the one that runs
+	case state == StateCommitted:
+		return noLookUp(op, "nothing about it is open")
+	case l.again > 0:
+	case state == StateAbandoned:
+		return noLookUp(op, "it was abandoned; resolve it when you know")
+	default:
+		return noLookUp(op, "nothing about it is open")
+	}
+	return nil
+}
+
+func noLookUp(op *Operation, why string) error {
+	return &RefusedError{Operation: op, Event: EventUndetermined, Hint: why}
 }
 
 // elsewhere says why a look-up of the operation's attempt, as for inquestOf,

@@ -68,7 +68,7 @@ func codeOf(err error) int {
 		return own.code
 	case errors.As(err, &wrongFile), errors.As(err, &unservable):
 		return exitUsage
-	case errors.As(err, &refused), errors.Is(err, deed.ErrVersion):
+	case errors.As(err, &refused), errors.Is(err, deed.ErrVersion), errors.Is(err, deed.ErrLookedUp):
 		return exitRefused
 	case errors.Is(err, deed.ErrNotFound), errors.Is(err, deed.ErrForbidden):
 		return exitNotFound
