@@ -71,7 +71,11 @@ func nextSteps(op *deed.Operation, now time.Time, out outlook, at place) []step 
 		}
 		steps = append(steps, step{What: "find out at " + op.Tool.Upstream() + " whether it happened, then say what you saw:"})
 		offer(deed.EventResolvedCommitted, "it happened", "resolve", `--committed --remote-id ID --reason "how you know"`)
-		offer(deed.EventResolvedNot, "it did not happen; this permits another attempt", "resolve", `--not-applied --reason "how you know"`)
+		not := "it did not happen; this permits another attempt"
+		if op.NoMoreAttempts {
+			not = "it did not happen; it ends as cancelled"
+		}
+		offer(deed.EventResolvedNot, not, "resolve", `--not-applied --reason "how you know"`)
 		if state != deed.StateAbandoned {
 			offer(deed.EventResolvedAbandoned, "nobody can find out", "resolve", `--abandon --reason "why"`)
 		}

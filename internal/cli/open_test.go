@@ -39,3 +39,16 @@ func TestALookUpOfWhatIsSettledSaysWhereItStands(t *testing.T) {
 	}
 	told()
 }
+
+func TestTheWishToCancelWhatIsInDoubtIsSaidToBeNoted(t *testing.T) {
+	s := seed(t)
+	id := string(s.ids["lost"])
+	holds(t, s.deed("ops", "cancel", id, "--reason", "ordered elsewhere"), "is uncertain (outcome_unknown); the cancellation is noted: nothing more is tried",
+		"it ends as cancelled or committed when that is known", "how to settle it: deed ops show "+id+" --config "+s.config)
+	got := s.show("lost")
+	holds(t, got, "it did not happen; it ends as cancelled")
+	if strings.Contains(got, "permits another attempt") {
+		t.Errorf("of one that is not tried again it says\n%s", got)
+	}
+	holds(t, s.deed("ops", "resolve", id, "--not-applied", "--reason", "the account shows none"), id+" is cancelled")
+}

@@ -164,6 +164,11 @@ func (a *app) decide(ctx context.Context, at place, id string, apply func(desk, 
 func decided(op *deed.Operation, now time.Time, at place) []string {
 	text := string(op.ID) + " is " + standing(op, now)
 	switch {
+	case op.EffectiveStatus(now) == deed.StatusUncertain && op.NoMoreAttempts:
+		return []string{
+			text + "; the cancellation is noted: nothing more is tried; what was sent may have happened, and it ends as cancelled or committed when that is known",
+			"how to settle it: " + at.command("ops show", string(op.ID)),
+		}
 	case op.Status == deed.StatusExecuting && op.NoMoreAttempts:
 		return []string{text + "; the cancellation is noted: nothing more is tried, what was sent stands"}
 	case op.Status == deed.StatusAwaitingApproval && op.Approval != nil && op.Approval.Quorum > 1:
