@@ -31,6 +31,9 @@ func (rt *Runtime) name(ctx context.Context, call Call, rule Rule, pick picker) 
 	}
 	byProvenance := map[Provenance]Carrier{}
 	for _, carrier := range carriers {
+		if carrier.Wrong != "" {
+			return named{}, &refusal{ReasonBadKey, carrier.Name + ": " + carrier.Wrong}, nil
+		}
 		if carrier.Provenance == ProvenanceRuntime || carrier.Provenance == ProvenanceModel {
 			for _, identity := range append([]Identity{carrier.Identity}, carrier.Before...) {
 				if wrong := checkKey(identity, call.VisibleASCIIKeys && carrier.Provenance == ProvenanceRuntime); wrong != "" {

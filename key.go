@@ -109,6 +109,9 @@ type Carrier struct {
 	// the same carrier, of provenance runtime: an operation that has one of them is
 	// found by it, and is given the present one. nil for most.
 	Before []Identity
+	// Wrong, when not empty, says why what was found is no key at all, such as of
+	// which other type it is: the call is refused, whatever Identity says.
+	Wrong string
 }
 
 // Key is a resolved identity within a tenant, as the ledger stores it. Keys
@@ -145,6 +148,9 @@ func checkKey(id Identity, visibleASCII bool) string {
 		return ""
 	case visibleASCII:
 		least = 1
+	}
+	if text == "" {
+		return fmt.Sprintf("it is empty: send one of at least %d characters, or leave it out to send none", least)
 	}
 	for i, c := range []byte(text) {
 		if visibleASCII && c > ' ' && c < 0x7f {

@@ -52,8 +52,13 @@ func (r *Route) carriers(x *reading) (list []deed.Carrier, wrong string) {
 			add(key, "the header "+header)
 		}
 	}
-	if x.bodyKey != "" {
-		add(x.bodyKey, r.speaks.bodyKey+" in the body")
+	if x.bodyKey != nil {
+		name := r.speaks.bodyKey + " in the body"
+		key, problem := keyheader.Member(x.bodyKey)
+		if problem != "" {
+			return nil, name + ": " + problem
+		}
+		add(key, name)
 	}
 	return list, wrong
 }

@@ -168,6 +168,21 @@ func TestAProfileThatScopesByPathKeepsPathsApart(t *testing.T) {
 	r.effects(3, 3)
 }
 
+func TestAKeyInTheBodyIsAString(t *testing.T) {
+	r := overFixture(t, setup{routes: []httpgate.Route{{Method: "POST", Pattern: "/tools/*", Profile: "adcp"}}})
+	for value, why := range map[string]string{
+		"null": "it is null", "1000000000000000": "it is a number", "true": "it is a boolean", "{}": "it is an object", `["order-1:charge:first"]`: "it is an array", `""`: "it is empty",
+	} {
+		got := r.charge(`{"order_id":"o1","amount":1,"idempotency_key":` + value + `}`)
+		got.wants(t, 400, "Deed-Reason", "bad_key")
+		if !strings.Contains(got.body, "idempotency_key in the body: "+why) {
+			t.Errorf("of %s it says %s", value, got.body)
+		}
+	}
+	r.charge(`{"order_id":"o1","amount":1}`).wants(t, 400, "Deed-Reason", "missing_operation_key")
+	r.effects(0, 0)
+}
+
 func TestKeysAreStringsOfRFC8941OrBare(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines  []string

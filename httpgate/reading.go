@@ -4,6 +4,7 @@ package httpgate
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,15 +13,15 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
-	"github.com/deed-run/deed/outcome"
 )
 
 // reading is a request whose whole body has arrived.
 type reading struct {
 	*http.Request
-	values  []value
-	body    []byte
-	bodyKey string
+	values []value
+	body   []byte
+	// bodyKey is the member of the body that carries the key, nil without one.
+	bodyKey json.RawMessage
 	arrived time.Time
 }
 
@@ -50,7 +51,10 @@ func (g *Gate) read(w http.ResponseWriter, r *http.Request, route *Route, values
 		return x, fmt.Errorf("%w: it has more than %d bytes", errTooLong, limit)
 	}
 	if member := route.speaks.bodyKey; member != "" && bytes.HasPrefix(bytes.TrimSpace(x.body), []byte("{")) {
-		x.bodyKey = outcome.Lookup(x.body, "/"+member)
+		var members map[string]json.RawMessage
+		if json.Unmarshal(x.body, &members) == nil { // route.arguments says what is wrong with it
+			x.bodyKey = members[member]
+		}
 	}
 	return x, nil
 }

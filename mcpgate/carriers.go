@@ -32,7 +32,7 @@ const (
 type request struct {
 	name      string
 	arguments json.RawMessage // as the tool will receive them
-	modelKey  string          // of the argument that deed added
+	modelKey  json.RawMessage // value of the argument that deed added, nil without one
 	meta      json.RawMessage
 	token     json.RawMessage // progressToken
 	upstream  json.RawMessage // params without any key and anything of deed's in _meta; arguments stripped
@@ -58,11 +58,7 @@ func takeApart(params json.RawMessage, added bool) (request, error) {
 			return r, fmt.Errorf("arguments: %w", err)
 		}
 		if found {
-			r.modelKey, _ = rawjson.String(value)
-			if r.modelKey == "" {
-				r.modelKey = string(value)
-			}
-			r.arguments = rest
+			r.modelKey, r.arguments = value, rest
 			if r.upstream, err = rawjson.Set(r.upstream, rest, "arguments"); err != nil {
 				return r, err
 			}
@@ -100,33 +96,21 @@ func plainParams(params json.RawMessage) bool {
 func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.Header, d *described) []deed.Carrier {
 	rule := d.rule
 	var list []deed.Carrier
-	add := func(p deed.Provenance, text, name string) {
-		if text != "" {
-			list = append(list, deed.Carrier{Provenance: p, Identity: deed.IdentityOf(rule.Identity, text), Name: name})
-		}
+	add := func(p deed.Provenance, key, wrong, name string) {
+		list = append(list, deed.Carrier{Provenance: p, Identity: deed.IdentityOf(rule.Identity, key), Name: name, Wrong: wrong})
 	}
-	header := "the header " + keyheader.Name
 	keys, wrong := keyheader.Keys(h)
-	if wrong != "" { // an empty key, which no family takes
-		keys, header = []string{""}, header+" ("+wrong+")"
+	if wrong != "" {
+		keys = []string{""}
 	}
 	for _, key := range keys {
-		list = append(list, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.IdentityOf(rule.Identity, key), Name: header})
-	}
-	text := func(path ...string) string {
-		value, ok := rawjson.Get(params, path...)
-		if !ok {
-			return ""
-		}
-		if s, ok := rawjson.String(value); ok {
-			return s
-		}
-		return string(value)
+		add(deed.ProvenanceRuntime, key, wrong, "the header "+keyheader.Name)
 	}
 	// A program that sends an empty key meant to name the call: no model names it instead.
 	named := func(name string, path ...string) {
-		if _, sent := rawjson.Get(params, path...); sent {
-			list = append(list, deed.Carrier{Provenance: deed.ProvenanceRuntime, Identity: deed.IdentityOf(rule.Identity, text(path...)), Name: name})
+		if value, sent := rawjson.Get(params, path...); sent {
+			key, wrong := keyheader.Member(value)
+			add(deed.ProvenanceRuntime, key, wrong, name)
 		}
 	}
 	named(`_meta["`+metaKey+`"]`, "_meta", metaKey)
@@ -137,18 +121,47 @@ func (g *Gate) carriers(s *Session, params json.RawMessage, r request, h http.He
 	named("params.idempotencyKey", "idempotencyKey")
 	if session := sessionOf(s, params); session != "" {
 		for _, name := range g.callIDs {
-			if id := text("_meta", name); id != "" {
-				add(deed.ProvenanceCallID, callID(session, name, id), `_meta["`+name+`"]`)
+			value, _ := rawjson.Get(params, "_meta", name)
+			if id := textOrNumber(value); id != "" {
+				add(deed.ProvenanceCallID, callID(session, name, id), "", `_meta["`+name+`"]`)
 				break
 			}
 		}
 	}
-	key := r.modelKey
 	if d.own != "" {
-		key = text("arguments", d.own)
+		value, _ := rawjson.Get(params, "arguments", d.own)
+		return append(list, ownCarrier(value, d)...)
 	}
-	add(deed.ProvenanceModel, key, d.keyName())
+	if r.modelKey != nil {
+		key, wrong := keyheader.Member(r.modelKey)
+		add(deed.ProvenanceModel, key, wrong, keyArgument)
+	}
 	return list
+}
+
+// ownCarrier is the identity that an argument of the tool's own schema holds, if any. Its type is the schema's to say; an empty one is left
+// out, as the tools that have such an argument take it.
+func ownCarrier(value json.RawMessage, d *described) []deed.Carrier {
+	key := textOrNumber(value)
+	_, wrong := keyheader.Member(value)
+	if key == "" && (wrong == "" || value == nil) {
+		return nil
+	}
+	if key != "" {
+		wrong = ""
+	}
+	return []deed.Carrier{{Provenance: deed.ProvenanceModel, Identity: deed.IdentityOf(d.rule.Identity, key), Name: d.own, Wrong: wrong}}
+}
+
+// textOrNumber is a text, or a number as it is written, and "" for anything else: that a null stands somewhere tells no two calls apart.
+func textOrNumber(value json.RawMessage) string {
+	if text, ok := rawjson.String(value); ok {
+		return text
+	}
+	if len(value) > 0 && (value[0] == '-' || value[0] >= '0' && value[0] <= '9') {
+		return string(value)
+	}
+	return ""
 }
 
 // sessionOf names the session that a call id belongs to, or "": a call id without a session is no key.
@@ -185,8 +198,9 @@ func facts(meta json.RawMessage) map[string]string {
 				continue
 			}
 			text, ok := rawjson.String(m.Value(meta))
-			if value := m.Value(meta); !ok && (value[0] == '-' || value[0] >= '0' && value[0] <= '9') {
-				text, ok = string(value), true
+			if !ok {
+				text = textOrNumber(m.Value(meta))
+				ok = text != ""
 			}
 			if _, taken := found[name]; ok && !taken && len(text) <= maxFactBytes {
 				found[name] = text
@@ -208,11 +222,16 @@ func reserved(name string) bool {
 
 // envelope reads the caller's own deadline and fingerprint.
 func envelope(meta json.RawMessage) (expires time.Time, fingerprint deed.Fingerprint, err error) {
-	if text, ok := rawjson.Text(meta, metaExpires); ok {
+	if value, sent := rawjson.Get(meta, metaExpires); sent {
+		text, _ := rawjson.String(value)
 		if expires, err = time.Parse(time.RFC3339, text); err != nil {
 			return expires, "", fmt.Errorf("_meta[%q] is no RFC 3339 time", metaExpires)
 		}
 	}
-	text, _ := rawjson.Text(meta, metaFingerprint)
+	value, sent := rawjson.Get(meta, metaFingerprint)
+	text, ok := rawjson.String(value)
+	if sent && !ok {
+		return expires, "", fmt.Errorf("_meta[%q] is no string", metaFingerprint)
+	}
 	return expires, deed.Fingerprint(text), nil
 }

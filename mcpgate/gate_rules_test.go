@@ -141,6 +141,23 @@ func TestCarriersOfKeys(t *testing.T) {
 	}
 }
 
+// Null and its like stand in every call of such a client: they tell none apart.
+func TestACallIDThatIsNeitherTextNorNumberIsNoKey(t *testing.T) {
+	c, log := guarded(t, build(t, nil, hints(nil), nil))
+	c.initialize()
+	call := func(id, value string) string {
+		c.send(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"add","arguments":{"n":1},"_meta":{"claudecode/toolUseId":%s}}}`, id, value)
+		return c.reply(id)
+	}
+	for i, value := range []string{"null", "true", `{"id":"toolu_1"}`, `["toolu_1"]`, `""`} {
+		mustDecide(t, call(fmt.Sprint(i), value), map[string]any{"decision": "denied", "reason": "missing_operation_key"})
+	}
+	mustDecide(t, call("9", "4711"), map[string]any{"decision": "execute", "provenance": "call_id"})
+	if calls := received(t, log, "tools/call"); len(calls) != 1 {
+		t.Errorf("the upstream received %q", calls)
+	}
+}
+
 func TestACallIDWithoutASessionIsNoKey(t *testing.T) {
 	h := build(t, nil, hints(nil), nil)
 	u := newHeld()

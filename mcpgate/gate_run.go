@@ -25,8 +25,8 @@ func (g *Gate) Run(ctx context.Context, link Link, meta json.RawMessage, call de
 		return deed.Answer{Decision: deed.Denied, Reason: deed.ReasonBadArguments, Text: problem, Principal: call.Principal, Rule: d.rule, At: g.clock.Now()}, nil
 	}
 	call.KeyArgument = d.own
-	if key, sent := rawjson.Text(call.Arguments, d.own); d.own != "" && sent && d.rule.Identity != deed.FamilySecret {
-		call.Carriers = append(call.Carriers, deed.Carrier{Provenance: deed.ProvenanceModel, Identity: deed.IdentityOf(d.rule.Identity, key), Name: d.own})
+	if value, sent := rawjson.Get(call.Arguments, d.own); d.own != "" && sent && d.rule.Identity != deed.FamilySecret {
+		call.Carriers = append(call.Carriers, ownCarrier(value, d)...)
 	}
 	answer, err := g.run(ctx, s, d, params, call)
 	if err == nil {

@@ -173,12 +173,15 @@ func TestDenialsSendNothing(t *testing.T) {
 	for _, x := range []struct{ name, params, reason, text string }{
 		{"a missing key", `{"name":"add","arguments":{"n":1}}`, "missing_operation_key", "idempotency_key is missing"},
 		{"a short key", `{"name":"add","arguments":{"n":1,"idempotency_key":"short"}}`, "bad_key", "5 of at least 16 characters"},
-		{"a key that is no text", `{"name":"add","arguments":{"n":1,"idempotency_key":7}}`, "bad_key", "1 of at least 16"},
+		{"an empty key", `{"name":"add","arguments":{"n":1,"idempotency_key":""}}`, "bad_key", "idempotency_key: it is empty: send one of at least 16 characters"},
+		{"an empty key of a program", `{"name":"add","arguments":{"n":1,"idempotency_key":` + key1 + `},"_meta":{"deed/idempotency-key":""}}`, "bad_key", "or leave it out to send none"},
 		{"arguments that the schema refuses", `{"name":"add","arguments":{"n":"x","idempotency_key":` + key1 + `}}`, "bad_arguments", "arguments were refused"},
 		{"duplicate members", `{"name":"add","arguments":{"n":1,"n":2,"idempotency_key":` + key1 + `}}`, "bad_arguments", "arguments were refused"},
 		{"a duplicate name", `{"name":"get","name":"add","arguments":{}}`, "bad_arguments", "arguments were refused"},
 		{"a name that differs by case", `{"name":"get","Name":"add","arguments":{}}`, "bad_arguments", "looks like"},
 		{"two keys that disagree", `{"name":"add","arguments":{"n":1},"idempotencyKey":"key-one-0123456789","_meta":{"deed/idempotency-key":"key-two-0123456789"}}`, "key_carriers_disagree", "two different keys"},
+		{"a deadline that is no time", `{"name":"add","arguments":{"n":1,"idempotency_key":` + key1 + `},"_meta":{"deed/expires_at":1893456000}}`, "bad_arguments", "is no RFC 3339 time"},
+		{"a fingerprint that is no text", `{"name":"add","arguments":{"n":1,"idempotency_key":` + key1 + `},"_meta":{"deed/effect_fingerprint":7}}`, "bad_arguments", "is no string"},
 		{"arguments that are no object", `{"name":"add","arguments":[1],"idempotencyKey":"key-one-0123456789"}`, "bad_arguments", ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -187,6 +190,31 @@ func TestDenialsSendNothing(t *testing.T) {
 			mustDecide(t, line, map[string]any{"decision": "denied", "reason": x.reason})
 			mustContain(t, line, `"isError":true`, x.text)
 		})
+	}
+	if calls := received(t, log, "tools/call"); len(calls) != 0 {
+		t.Errorf("the upstream received %q", calls)
+	}
+}
+
+// A number of sixteen digits is none either: written as 1e15 it would be another.
+func TestAKeyThatIsNoTextIsToldByItsType(t *testing.T) {
+	c, log := guarded(t, build(t, nil, hints(nil), nil))
+	c.initialize()
+	for value, kind := range map[string]string{
+		"null": "null", "7": "a number", "1000000000000000": "a number", "-1e20": "a number", "true": "a boolean", "false": "a boolean",
+		`{"key":"add:order-1:first"}`: "an object", `["add:order-1:first"]`: "an array",
+	} {
+		for name, params := range map[string]string{
+			"idempotency_key": `"arguments":{"n":1,"idempotency_key":%s}`, "params.idempotencyKey": `"arguments":{"n":1},"idempotencyKey":%s`,
+			"_meta.idempotencyKey": `"arguments":{"n":1},"_meta":{"idempotencyKey":%s}`, `_meta[\"deed/idempotency-key\"]`: `"arguments":{"n":1},"_meta":{"deed/idempotency-key":%s}`,
+		} {
+			c.send(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"add",`+params+`}}`, value)
+			line := c.reply("9")
+			mustDecide(t, line, map[string]any{"decision": "denied", "reason": "bad_key"})
+			if kept := strings.NewReplacer("[", "", "]", "").Replace(name); !strings.Contains(line, kept+": it is "+kind+", where a string must stand") {
+				t.Errorf("of %s as %s it says %s", value, name, line)
+			}
+		}
 	}
 	if calls := received(t, log, "tools/call"); len(calls) != 0 {
 		t.Errorf("the upstream received %q", calls)

@@ -50,7 +50,7 @@ func TestAToolsOwnClientIDNamesWhatItCreates(t *testing.T) {
 		return json.Marshal(map[string]string{"id": r.RemoteID})
 	}}
 	c, u, _, h := held(t, creating, wired(mcpgate.Wiring{KeyArgument: "client_id", Resource: resource}))
-	u.offers(createTool, getTool)
+	u.offers(createTool, getTool, `{"name":"create_any","inputSchema":{"type":"object","properties":{"client_id":{}}}}`)
 	list := c.list("1")
 	mustContain(t, list, "Runs at most once per client_id.")
 	if strings.Contains(list, `"idempotency_key":{`) {
@@ -59,6 +59,11 @@ func TestAToolsOwnClientIDNamesWhatItCreates(t *testing.T) {
 	missing := c.call("2", "create", `{"title":"a"}`)
 	mustDecide(t, missing, map[string]any{"decision": "denied", "reason": "missing_operation_key"})
 	mustContain(t, missing, "client_id is missing")
+	for value, kind := range map[string]string{"null": "null", "false": "a boolean", "{}": "an object", "[]": "an array"} {
+		untyped := c.call("20", "create_any", `{"client_id":`+value+`}`)
+		mustDecide(t, untyped, map[string]any{"decision": "denied", "reason": "bad_key"})
+		mustContain(t, untyped, "client_id: it is "+kind+", where a string must stand")
+	}
 
 	const arguments = `{"title":"a","client_id":"3f1c8a52-0a5f-4a9b-9f52-7a1e8f5b9c11"}`
 	first := answered(c, u, "3", `{"name":"create","arguments":`+arguments+`}`)
