@@ -41,6 +41,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 	}{
 		{"no key", keyed("1"), deed.ReasonMissingOperationKey, ""},
 		{"too short", keyed("1", model("refund:1042")), deed.ReasonBadKey, "11 of at least 16 characters"},
+		{"empty", keyed("1", model("")), deed.ReasonBadKey, "it is empty: send one of at least 16 characters, or leave it out"},
 		{"too long", keyed("1", model(strings.Repeat("k", 256))), deed.ReasonBadKey, "256 of at most 255 characters"},
 		{"a bad character", keyed("1", model("refund order-1042:first")), deed.ReasonBadKey, `character 7 (' ')`},
 		{"two runtime carriers disagree", keyed("1", runtime("refund:order-1042:first"), runtime("refund:order-1042:second")), deed.ReasonKeyCarriersDisagree, "Idempotency-Key"},
