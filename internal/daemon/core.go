@@ -241,7 +241,7 @@ func (c *Core) answered(answer deed.Answer) {
 func (c *Core) hear(ctx context.Context, event deed.Event) {
 	c.tally.Recorded(ctx, event)
 	c.compareClocks(event)
-	c.ending.hear(event)
+	named := c.ending.hear(ctx, event)
 	if text := c.outdated.hear(event); text != "" {
 		c.log(text)
 	}
@@ -249,7 +249,7 @@ func (c *Core) hear(ctx context.Context, event deed.Event) {
 		c.notices.hear(event)
 	}
 	if c.doubts != nil {
-		c.doubts.hear(event)
+		c.doubts.hear(event, named)
 		c.outage.heard(event)
 	}
 	if event.Name == deed.EventApproved && event.To == deed.StatusAuthorized {

@@ -190,7 +190,8 @@ func streamsUntil(ctx context.Context, next http.Handler) http.Handler {
 // ends, and closes everything. What has no answer by then is uncertain. Where a drain
 // was configured, /readyz says for the first quarter of it, 5 s at most, that the
 // gateway is stopping, and calls are still taken: balancers look only now and then.
-// Workers settle what they claimed until all of it is settled, or the drain is over.
+// Workers settle what they claimed until all of it is settled, or the drain is over;
+// where it had stopped serving by itself, nobody waits for them.
 func (d *Daemon) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.drain)
 	defer cancel()
@@ -206,10 +207,10 @@ func (d *Daemon) Stop(ctx context.Context) error {
 	d.unask()
 	d.pages.Close()
 	d.unstream()
-	if out := d.v1.AwaitClaims(ctx); out > 0 {
+	d.core.ending.begin()
+	if out := d.v1.AwaitClaims(ctx, d.done); out > 0 {
 		d.core.log(claimsLeft(out))
 	}
-	d.core.ending.begin() // what workers settled as unknown was not left
 	err := d.server.Shutdown(ctx)
 	if err != nil {
 		// Clients that hold a stream open are cut off; their calls go on below.

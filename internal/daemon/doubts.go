@@ -33,15 +33,14 @@ type attempt struct {
 const mostTold = 10_000
 
 // hear looks at the operation on its own: whoever recorded the event does not wait.
-func (d *doubts) hear(event deed.Event) {
+// As a gateway ends it names all that it leaves in one line, named of it.
+func (d *doubts) hear(event deed.Event, named bool) {
 	begins := event.To == deed.StatusUncertain && event.From != deed.StatusUncertain
 	ended := event.Name == deed.EventGaveUp || event.Name == deed.EventFoundMany
 	if !begins && !ended {
 		return
 	}
-	// As a gateway ends it names all that it leaves in one line.
-	logged := begins && !d.core.ending.isBegun()
-	d.core.looks.Go(func() { d.look(event, logged, ended) })
+	d.core.looks.Go(func() { d.look(event, begins && !named, ended) })
 }
 
 func (d *doubts) look(event deed.Event, logged, ended bool) {

@@ -15,6 +15,9 @@ func (d *Daemon) SetNotice(notice time.Duration) { d.notice = notice }
 // NoticeOf is the part of a drain in which calls are still taken.
 func NoticeOf(configured time.Duration) time.Duration { return noticeOf(configured) }
 
+// StopListening ends what the daemon serves by, as an error of the system does.
+func (d *Daemon) StopListening() error { return d.listener.Close() }
+
 // SettleElsewhere settles a claim past /v1, as another gateway does.
 func (d *Daemon) SettleElsewhere(id deed.OperationID, attempt int, token string) error {
 	who := deed.Principal{Tenant: d.core.Config.Tenant, Actor: d.core.Config.Actor, Rights: []deed.Right{deed.RightCall, deed.RightRead}}

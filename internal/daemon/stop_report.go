@@ -3,12 +3,14 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/server"
 )
 
 // stopReport notes which operations become uncertain while a gateway stops: whoever
@@ -25,18 +27,18 @@ func (e *stopReport) begin() {
 	e.begun = true
 }
 
-func (e *stopReport) isBegun() bool {
+// hear reports whether the operation is named as the gateway ends. What a worker
+// settles as unknown, or lets run out, meanwhile is no call that was left.
+func (e *stopReport) hear(ctx context.Context, event deed.Event) bool {
+	if event.Name != deed.EventUnclear || event.To != deed.StatusUncertain || server.BySettlement(ctx) {
+		return false
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.begun
-}
-
-func (e *stopReport) hear(event deed.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.begun && event.To == deed.StatusUncertain && event.From != deed.StatusUncertain {
+	if e.begun {
 		e.left = append(e.left, event.OperationID)
 	}
+	return e.begun
 }
 
 // mostNamed is how many operations a gateway names as it ends.

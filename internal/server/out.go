@@ -106,8 +106,9 @@ func (s *Server) over(ctx context.Context, attempt attemptOut) bool {
 }
 
 // AwaitClaims returns when every claim that this server gave is settled or its lease
-// has run out, or when ctx ends: then with the number of those that are still out.
-func (s *Server) AwaitClaims(ctx context.Context) int {
+// has run out, or when ctx ends or gone is closed, with which nobody reaches this
+// server any more: then with the number of those that are still out.
+func (s *Server) AwaitClaims(ctx context.Context, gone <-chan struct{}) int {
 	o := s.out
 	for look := s.Runtime != nil; ; {
 		if look {
@@ -118,7 +119,7 @@ func (s *Server) AwaitClaims(ctx context.Context) int {
 		o.mu.Lock()
 		next, left, asked := o.sweep(now), len(o.leases), o.asked
 		o.mu.Unlock()
-		if left+asked == 0 || ctx.Err() != nil {
+		if left+asked == 0 || ctx.Err() != nil || closed(gone) {
 			return left
 		}
 		var over <-chan time.Time
@@ -129,7 +130,17 @@ func (s *Server) AwaitClaims(ctx context.Context) int {
 		case <-o.fewer:
 		case <-over:
 			look = s.Runtime != nil
+		case <-gone:
 		case <-ctx.Done():
 		}
+	}
+}
+
+func closed(gone <-chan struct{}) bool {
+	select {
+	case <-gone:
+		return true
+	default:
+		return false
 	}
 }

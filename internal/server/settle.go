@@ -3,6 +3,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -24,7 +25,7 @@ func (s *Server) settle(x *exchange) reply {
 	if wrong != "" {
 		return malformed(wrong + "; nothing was done")
 	}
-	grant, err := s.Runtime.Regrant(x.Context(), x.who, x.id(), body.Attempt, body.ClaimToken)
+	grant, err := s.Runtime.Regrant(context.WithValue(x.Context(), settling{}, true), x.who, x.id(), body.Attempt, body.ClaimToken)
 	if err != nil {
 		return s.failure(err)
 	}
@@ -59,6 +60,13 @@ func (s *Server) settle(x *exchange) reply {
 	r.delivered = func() { s.Runtime.Delivered(x.Context(), a) }
 	return r
 }
+
+// settling marks what a claimant's settlement records.
+type settling struct{}
+
+// BySettlement reports whether what an Observer is told with ctx was recorded by the
+// settlement of a claim: a worker said it, and no call of this gateway came to it.
+func BySettlement(ctx context.Context) bool { return ctx.Value(settling{}) != nil }
 
 func (s *Server) differing(op *deed.Operation, kind, title, detail string) reply {
 	no := problem(http.StatusConflict, kind, title, detail)
