@@ -198,6 +198,30 @@ func TestCorrectedArgumentsOpenTheNextGeneration(t *testing.T) {
 	b.want(b.do(inRun("R1", "6")), deed.Conflict, deed.ReasonKeyReused, 1)
 }
 
+func TestDerivedKeysAreOfTypedValues(t *testing.T) {
+	for name, test := range map[string]struct {
+		normalize map[string][]string
+		text      deed.Decision
+		sent      int64
+	}{"as they stand": {nil, deed.Execute, 2}, "as decimals": {map[string][]string{"/order_id": {"decimal"}}, deed.Replay, 1}} {
+		t.Run(name, func(t *testing.T) {
+			b := newRig(t, func(rule *deed.Rule) {
+				rule.Key, rule.Fingerprint.Normalize = deed.KeyRule{From: []string{"/order_id"}}, test.normalize
+			})
+			call := func(order string) deed.Call {
+				call := keyed("12")
+				call.Arguments = []byte(`{"order_id":` + order + `}`)
+				return call
+			}
+			b.want(b.do(call("1042")), deed.Execute, "", 1)
+			b.want(b.do(call("1.042e3")), deed.Replay, deed.ReasonStored, 1)
+			if answer := b.do(call(`"1042"`)); answer.Decision != test.text || b.effects.Load() != test.sent {
+				t.Errorf("the text: %s, %d effects", answer.Decision, b.effects.Load())
+			}
+		})
+	}
+}
+
 func TestAChangedDerivationFindsWhatTheOldOneBegan(t *testing.T) {
 	b := newRig(t, derived)
 	b.do(inRun("R1", "100"))

@@ -113,6 +113,26 @@ func TestExplainNamesAnUpstreamThatIsNotDeclared(t *testing.T) {
 	}
 }
 
+func TestValuesAreTyped(t *testing.T) {
+	matter := func(rules, arguments string) string {
+		t.Helper()
+		config := parse(t, "upstreams: {a: {command: [x]}}\ntools: {a/make: {effect: non_idempotent, matter: [/order], key: {from: [/order]}"+rules+"}}")
+		explanation, err := policy.Explain(config, "a/make", []byte(arguments))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(explanation.Matter) + " " + string(explanation.Fingerprint)
+	}
+	number, text := matter("", `{"order":1042}`), matter("", `{"order":"1042"}`)
+	if number == text || !strings.HasPrefix(number, "[1042]") || !strings.HasPrefix(text, `["1042"]`) || matter("", `{"order":1.042e3}`) != number {
+		t.Errorf("%s, %s", number, text)
+	}
+	const decimal = ", fingerprint: {normalize: {/order: [decimal]}}"
+	if number, text := matter(decimal, `{"order":1042.0}`), matter(decimal, `{"order":"1042"}`); number != text {
+		t.Errorf("as decimals: %s, %s", number, text)
+	}
+}
+
 func TestExplainMergesEqualEffects(t *testing.T) {
 	config := loadPlain(t)
 	a, errA := policy.Explain(config, "crm/create", []byte(`{"a":1,"b":2.0,"idempotency_key":"x"}`))
