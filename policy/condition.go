@@ -30,7 +30,8 @@ type Condition struct {
 // variables args, tool, tenant and actor.
 //
 // JSON numbers without a fraction are int when they fit 64 bits, however they
-// are spelled; all others are double.
+// are spelled; all others are double. One that a double would round cannot be
+// read, so that no bound is passed by digits that the comparison does not see.
 func compileCondition(source string) (*Condition, error) {
 	environment, err := cel.NewEnv(
 		cel.Variable("args", cel.DynType),
@@ -72,7 +73,15 @@ func (c *Condition) Holds(tool deed.Tool, arguments []byte, principal deed.Princ
 	if err := canon.OneOfEachCase(arguments); err != nil {
 		return false, errors.New(plain(err))
 	}
-	args, err := celArguments(arguments)
+	var unread string
+	args, err := celDecoded(arguments, func(number json.Number) (any, error) {
+		f, short, err := unrounded(number)
+		if err != nil || short == "" {
+			return f, err
+		}
+		unread = short
+		return longNumber(number), nil
+	})
 	if err != nil {
 		return false, err
 	}
@@ -80,7 +89,11 @@ func (c *Condition) Holds(tool deed.Tool, arguments []byte, principal deed.Princ
 		"args": args, "tool": string(tool), "tenant": string(principal.Tenant), "actor": string(principal.Actor),
 	})
 	if err != nil {
-		return false, errors.New(firstLine(err.Error()))
+		why := firstLine(err.Error())
+		if unread != "" {
+			why += ": " + unread
+		}
+		return false, errors.New(why)
 	}
 	answer, ok := value.Value().(bool)
 	if !ok {
@@ -92,6 +105,11 @@ func (c *Condition) Holds(tool deed.Tool, arguments []byte, principal deed.Princ
 // celArguments decodes arguments from their canonical form, in which equal
 // numbers are spelled alike.
 func celArguments(arguments []byte) (any, error) {
+	return celDecoded(arguments, func(number json.Number) (any, error) { return number.Float64() })
+}
+
+// celDecoded is celArguments with its own way to read what is no int.
+func celDecoded(arguments []byte, read func(json.Number) (any, error)) (any, error) {
 	canonical, err := canon.CanonicalJSON(arguments)
 	if err != nil {
 		return nil, err
@@ -102,19 +120,19 @@ func celArguments(arguments []byte) (any, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return nil, err
 	}
-	return celNumbers(value)
+	return celNumbers(value, read)
 }
 
-func celNumbers(value any) (any, error) {
+func celNumbers(value any, read func(json.Number) (any, error)) (any, error) {
 	switch v := value.(type) {
 	case json.Number:
 		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
 			return n, nil
 		}
-		return v.Float64()
+		return read(v)
 	case []any:
 		for i := range v {
-			one, err := celNumbers(v[i])
+			one, err := celNumbers(v[i], read)
 			if err != nil {
 				return nil, err
 			}
@@ -122,7 +140,7 @@ func celNumbers(value any) (any, error) {
 		}
 	case map[string]any:
 		for name := range v {
-			one, err := celNumbers(v[name])
+			one, err := celNumbers(v[name], read)
 			if err != nil {
 				return nil, err
 			}
