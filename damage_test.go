@@ -103,6 +103,30 @@ func TestADamagedRetryIsNotSentEither(t *testing.T) {
 	b.want(b.do(refund("12")), deed.Denied, deed.ReasonStoreUnavailable, 0)
 }
 
+func TestNothingIsLookedUpByArgumentsThatWereNotSent(t *testing.T) {
+	d := newInDoubt(t, nil)
+	store := &damaged{Store: d.store, to: []byte(`{"order_id":"1042","amount":1200}`)}
+	store.from = d.op().Arguments
+	d.store = store
+	d.rt = d.start(d.clock)
+	d.clock.Advance(time.Hour)
+	d.answer = nothing
+	for range 3 {
+		d.clock.Advance(time.Minute)
+		if f := d.look(); f.Counted != deed.VerdictUndetermined || !strings.Contains(f.Verdict.Evidence, "damaged") {
+			t.Fatalf("counted as %s: %s", f.Counted, f.Verdict.Evidence)
+		}
+	}
+	if len(d.asked) > 0 {
+		t.Errorf("the provider was asked for %s", d.asked[0].Operation.Arguments)
+	}
+
+	store.from = nil // the copy is restored
+	d.answer = d.found("re_1")
+	d.look()
+	d.wantStatus(deed.StatusCommitted, "")
+}
+
 func TestAResultThatIsNotTheRecordedOneIsShownToNobody(t *testing.T) {
 	b := newRig(t, nil)
 	store := &damaged{Store: b.store, to: []byte(`{"refunded":1200}`)}

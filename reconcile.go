@@ -165,8 +165,12 @@ func (l *lookup) turn(ctx context.Context) (release func(), err error) {
 	return l.slot(ctx)
 }
 
-// ask probes, and turns a panic into an error.
+// ask probes, and turns a panic into an error. By arguments that are not those
+// that were sent, another effect would be found, or none.
 func (rt *Runtime) ask(ctx context.Context, q Inquest) (v Verdict, err error) {
+	if err := q.Operation.intact(); err != nil {
+		return Verdict{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
 	defer func() {
