@@ -55,11 +55,6 @@ func (c *claim) besideOf(r ruling, view View) *beside {
 	if r.op != nil && c.equals(r.op) {
 		return runnable(r.op, !r.twin || !c.named.provenance.explicit())
 	}
-	for _, twin := range view.Twins {
-		if twin.ID == r.similarTo {
-			return runnable(twin, false)
-		}
-	}
 	return nil
 }
 

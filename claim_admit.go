@@ -32,6 +32,7 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 			r = decide(q)
 		}
 	}
+	r = c.letRun(view, r)
 	if r.act == actPropose && c.rule.Mode == ModeObserve {
 		// It runs now. A proposal would be run once more when a person consents.
 		r.act = actAnswer
@@ -45,7 +46,7 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 		r.act = actAgain
 	}
 	if r.act == actBegin || r.act == actPropose {
-		r = c.restrict(q, r)
+		r = c.letRun(view, c.restrict(q, r))
 	}
 	switch {
 	case r.alias:
@@ -75,6 +76,20 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 	}
 	c.rt.number(change.Events, view)
 	return r, change, nil
+}
+
+// letRun begins what is only observed under a key that names nothing yet, whatever
+// a person, a policy or a limit says of it: it is sent, and a repeat, in whatever
+// mode, must find it.
+func (c *claim) letRun(view View, r ruling) ruling {
+	if !c.observes() || view.Operation != nil || r.op != nil || r.act != actPropose && r.act != actAnswer {
+		return r
+	}
+	switch r.reason {
+	case ReasonPending, ReasonForbidden, ReasonQuarantined, ReasonLoop, ReasonRate, ReasonBudgetExceeded, ReasonRevisionChanged:
+		r.act, r.wouldBe = actBegin, r.decision
+	}
+	return r
 }
 
 // foundByLowerKey reports whether only a lower carrier, or an earlier name of

@@ -9,7 +9,7 @@ import (
 )
 
 // granted is the answer of a begin that is durable.
-func (c *claim) granted(r ruling, view View) (Answer, *Grant, error) {
+func (c *claim) granted(ctx context.Context, r ruling, view View) (Answer, *Grant, error) {
 	op := r.op
 	current := op.Current()
 	grant := &Grant{
@@ -26,6 +26,14 @@ func (c *claim) granted(r ruling, view View) (Answer, *Grant, error) {
 	answer := Answer{
 		Decision: Execute, Operation: op, Effective: op.Status, SimilarTo: r.similarTo,
 		Warning: r.warning, Received: c.fingerprints[c.ruled.rules],
+	}
+	if r.wouldBe != "" {
+		answer.WouldBe, answer.Reason, answer.Text, answer.Budget = r.wouldBe, r.reason, r.text, r.budget
+		observed := answer
+		observed.Decision = r.wouldBe
+		if err := c.decided(ctx, observed, op.ID); err != nil {
+			c.rt.observer.Violated(ctx, string(op.ID)+": that it would have been "+string(r.wouldBe)+" could not be noted")
+		}
 	}
 	return answer, grant, nil
 }

@@ -69,7 +69,7 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 			}
 			c.joined[r.op.ID] = true
 		case r.act == actBegin, r.act == actRegrant:
-			return c.granted(r, view)
+			return c.granted(ctx, r, view)
 		default:
 			if c.observes() {
 				c.beside = c.besideOf(r, view)

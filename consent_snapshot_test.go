@@ -83,6 +83,8 @@ func TestWhatIsObservedLeavesNothingToApprove(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, op := range page.Operations {
-		t.Errorf("%s is %s: whoever approves it has it run once more", op.ID, op.Status)
+		if op.Status != deed.StatusCommitted {
+			t.Errorf("%s is %s: whoever approves it has it run once more", op.ID, op.Status)
+		}
 	}
 }

@@ -100,6 +100,9 @@ type ruling struct {
 	text       string
 	// budget says why the call does not fit.
 	budget *BudgetRefusal
+	// wouldBe is what enforce would have decided in the place of a begin that is
+	// only observed; reason and text are those of that.
+	wouldBe Decision
 }
 
 func answered(decision Decision, reason Reason, op *Operation) ruling {

@@ -48,7 +48,10 @@ func (rt *Runtime) Settle(_ context.Context, g *Grant, out Outcome) (Answer, err
 	if err != nil {
 		return Answer{}, err
 	}
-	answer.Decision, answer.Reason = Execute, op.Reason
+	answer.Decision = Execute
+	if op.Reason != "" || answer.WouldBe == "" {
+		answer.Reason = op.Reason
+	}
 	answer.Operation, answer.Effective = op, op.Status
 	answer.Result = out.Result
 	if len(out.Result) == 0 {
