@@ -84,22 +84,31 @@ const (
 			AND k.actor = coalesce(key ->> 'actor', '') AND k.generation < (key ->> 'generation')::int
 		JOIN deed_operations o ON o.tenant = $1 AND o.id = k.operation ORDER BY k.generation DESC`
 
+	// A lane has all of the open equals and the newest two of each other
+	// standing: one of the two may be the named operation itself. Nearly always
+	// nobody is alike, or a few: that is asked before the standings are looked
+	// up one by one. Every look-up wants the order of its index, which leaves
+	// the planner no other index to take.
 	sqlTwins = `SELECT q.n, ` + lightColumns + `, o.standing, 0 FROM unnest($2::int[], $3::text[], $4::text[]) q(n, tool, fingerprint)
+		CROSS JOIN LATERAL (SELECT count(*) FROM (SELECT FROM deed_operations e WHERE ` + alikeFingerprint + newest + ` LIMIT 4) e) alike
 		CROSS JOIN LATERAL (` + laneFingerprint + `) o
 		UNION ALL
 		SELECT q.n, ` + lightColumns + `, o.standing, 1 FROM unnest($5::int[], $6::text[], $7::text[]) q(n, tool, matter)
+		CROSS JOIN LATERAL (SELECT count(*) FROM (SELECT FROM deed_operations e WHERE ` + alikeMatter + newest + ` LIMIT 4) e) alike
 		CROSS JOIN LATERAL (` + laneMatter + `) o`
 
-	// A lane has all of the open equals and the newest two of each other
-	// standing: one of the two may be the named operation itself.
-	laneFingerprint = `SELECT * FROM deed_operations e WHERE e.tenant = $1 AND e.tool = q.tool AND e.fingerprint = q.fingerprint AND e.standing = 0
-		UNION ALL SELECT e.* FROM generate_series(1, 6) s CROSS JOIN LATERAL (
-			SELECT * FROM deed_operations e WHERE e.tenant = $1 AND e.tool = q.tool AND e.fingerprint = q.fingerprint AND e.standing = s
-			ORDER BY e.standing DESC, e.id DESC LIMIT 2) e`
-	laneMatter = `SELECT * FROM deed_operations e WHERE e.tenant = $1 AND e.tool = q.tool AND e.matter = q.matter AND e.matter <> '' AND e.standing = 0
-		UNION ALL SELECT e.* FROM generate_series(1, 6) s CROSS JOIN LATERAL (
-			SELECT * FROM deed_operations e WHERE e.tenant = $1 AND e.tool = q.tool AND e.matter = q.matter AND e.matter <> '' AND e.standing = s
-			ORDER BY e.standing DESC, e.id DESC LIMIT 2) e`
+	laneFingerprint = laneOf + alikeFingerprint + laneOpen + alikeFingerprint + laneSettled + alikeFingerprint + laneEnd
+	laneMatter      = laneOf + alikeMatter + laneOpen + alikeMatter + laneSettled + alikeMatter + laneEnd
+
+	alikeFingerprint = `e.tenant = $1 AND e.tool = q.tool AND e.fingerprint = q.fingerprint`
+	alikeMatter      = `e.tenant = $1 AND e.tool = q.tool AND e.matter = q.matter AND e.matter <> ''`
+	newest           = ` ORDER BY e.standing DESC, e.id DESC`
+
+	laneOf      = `(SELECT * FROM deed_operations e WHERE alike.count IN (1, 2, 3) AND `
+	laneOpen    = newest + ` LIMIT 3) UNION ALL (SELECT * FROM deed_operations e WHERE alike.count = 4 AND e.standing = 0 AND `
+	laneSettled = newest + `) UNION ALL SELECT e.* FROM generate_series(1, CASE alike.count WHEN 4 THEN 6 END) s CROSS JOIN LATERAL (
+		SELECT * FROM deed_operations e WHERE e.standing = s AND `
+	laneEnd = newest + ` LIMIT 2) e`
 
 	// sqlRefused reads the newest conflict of each operation that refused one
 	// of the fingerprints.

@@ -29,6 +29,13 @@ func without(op *deed.Operation) *deed.Operation {
 	return op
 }
 
+// newestOf sorts ids, which rise with time, and leaves out the empty one.
+func newestOf(list []deed.OperationID) []deed.OperationID {
+	slices.Sort(list)
+	slices.Reverse(list)
+	return slices.DeleteFunc(list, func(id deed.OperationID) bool { return id == "" })
+}
+
 var twinCases = []testCase{
 	{"twins are others with the same fingerprint or matter, without bytes", func(f *fixture) {
 		op := f.with(deed.StatusExecuting, nil)
@@ -84,6 +91,17 @@ var twinCases = []testCase{
 		}
 		slices.Reverse(want)
 		f.equal("twins", ids(f.twinsOf(op)), want)
+	}},
+	{"however many are alike, the open ones and the newest of each status are there", func(f *fixture) {
+		op := f.with(deed.StatusExecuting, nil)
+		var open []deed.OperationID
+		var newest deed.OperationID
+		for range 4 {
+			open = append(open, f.with(deed.StatusUncertain, sameEffect(op)).ID)
+			f.equal("twins", ids(f.twinsOf(op)), newestOf(append(slices.Clone(open), newest)))
+			newest = f.with(deed.StatusFailed, sameEffect(op)).ID
+			f.equal("twins", ids(f.twinsOf(op)), newestOf(append(slices.Clone(open), newest)))
+		}
 	}},
 	{"the named operation does not stand for its status", func(f *fixture) {
 		delivered := func(op *deed.Operation) { op.DeliveredAt = f.clock.Now() }
