@@ -75,6 +75,7 @@ func openLink(config *pgx.ConnConfig, patience time.Duration) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
+	encodeArrays(conn.TypeMap())
 	l.conn = conn
 	return l, nil
 }
