@@ -30,8 +30,9 @@ type Condition struct {
 // variables args, tool, tenant and actor.
 //
 // JSON numbers without a fraction are int when they fit 64 bits, however they
-// are spelled; all others are double. One that a double would round cannot be
-// read, so that no bound is passed by digits that the comparison does not see.
+// are spelled; all others are double. Where it matters that a double would round
+// one there is no answer, so that no bound is passed by digits that the comparison
+// does not see.
 func compileCondition(source string) (*Condition, error) {
 	environment, err := cel.NewEnv(
 		cel.Variable("args", cel.DynType),
@@ -73,27 +74,42 @@ func (c *Condition) Holds(tool deed.Tool, arguments []byte, principal deed.Princ
 	if err := canon.OneOfEachCase(arguments); err != nil {
 		return false, errors.New(plain(err))
 	}
-	var unread string
+	var rounded string
 	args, err := celDecoded(arguments, func(number json.Number) (any, error) {
 		f, short, err := unrounded(number)
-		if err != nil || short == "" {
-			return f, err
+		if short != "" && (rounded == "" || short < rounded) {
+			rounded = short
 		}
-		unread = short
-		return longNumber(number), nil
+		return f, err
 	})
 	if err != nil {
 		return false, err
 	}
+	holds, err := c.eval(args, tool, principal)
+	if err != nil || rounded == "" {
+		return holds, err
+	}
+	// One receiver rounds as a double does, another reads every digit: only what
+	// is so for both is known.
+	if args, err = celDecoded(arguments, exactly); err != nil {
+		return false, err
+	}
+	exact, err := c.eval(args, tool, principal)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("%w: %s", err, rounded)
+	case exact != holds:
+		return false, errors.New(rounded)
+	}
+	return holds, nil
+}
+
+func (c *Condition) eval(args any, tool deed.Tool, principal deed.Principal) (bool, error) {
 	value, _, err := c.program.Eval(map[string]any{
 		"args": args, "tool": string(tool), "tenant": string(principal.Tenant), "actor": string(principal.Actor),
 	})
 	if err != nil {
-		why := firstLine(err.Error())
-		if unread != "" {
-			why += ": " + unread
-		}
-		return false, errors.New(why)
+		return false, errors.New(firstLine(err.Error()))
 	}
 	answer, ok := value.Value().(bool)
 	if !ok {

@@ -27,6 +27,18 @@ func unrounded(number json.Number) (f float64, rounded string, err error) {
 	return f, fmt.Sprintf("%.40s would be rounded to %s: send it with at most 15 digits", number, same), nil
 }
 
+// exactly reads a canonical number without rounding it.
+func exactly(number json.Number) (any, error) {
+	f, rounded, err := unrounded(number)
+	if err != nil || rounded == "" {
+		return f, err
+	}
+	if n, err := strconv.ParseUint(number.String(), 10, 64); err == nil {
+		return n, nil
+	}
+	return longNumber(number), nil
+}
+
 // longNumber is a number that no double holds. It equals itself and nothing else,
 // which is exact, and no function takes it: an expression that orders it, or counts
 // with it, fails. Where it is not read it hurts nobody.
