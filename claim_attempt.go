@@ -79,14 +79,14 @@ func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, err
 		return ruling{}, View{}, false, err
 	}
 	r := decide(c.inquiry(view))
-	if r.act == actBegin || r.act == actPropose || r.act == actConsent {
+	if r.mayBegin() {
 		if c.ranBeside, err = c.rt.lookBeside(ctx, op); err != nil {
 			return ruling{}, View{}, false, err
 		}
 		r = decide(c.inquiry(view))
 	}
 	lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt())
-	writes := r.act == actBegin || r.act == actPropose || r.act == actAgain || r.act == actConsent
+	writes := r.mayBegin() || r.act == actAgain
 	c.lookForFree(ctx, view)
 	return r, view, !lapsed && !writes, nil
 }
@@ -179,13 +179,16 @@ func (c *claim) transactOn(ctx context.Context, on transactor, scope Scope, perm
 				return Change{}, errLookAgain
 			}
 		}
-		if c.otherShare(view, scope) || c.otherSnapshot(view.Operation) || !c.ranBeside.of(view.Operation) {
+		if c.otherShare(view, scope) || c.otherSnapshot(view.Operation) {
 			unknown = view
 			return Change{}, errLookAgain
 		}
 		var err error
 		c.begun = startWatch(c.rt.clock)
 		r, written, err = c.admit(view, nonce)
+		if errors.Is(err, errLookAgain) {
+			unknown = view
+		}
 		if err == nil && permit != nil {
 			err = permit(r)
 		}

@@ -109,6 +109,12 @@ func answered(decision Decision, reason Reason, op *Operation) ruling {
 	return ruling{act: actAnswer, decision: decision, reason: reason, op: op}
 }
 
+// mayBegin reports whether an attempt may follow from the ruling, so that what has
+// run beside the operation has to be known.
+func (r ruling) mayBegin() bool {
+	return r.act == actBegin || r.act == actPropose || r.act == actConsent
+}
+
 // maxRetryAfter bounds the time that in_progress answers name.
 const maxRetryAfter = 25 * time.Second
 
