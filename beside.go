@@ -46,16 +46,37 @@ func (c *claim) observes() bool {
 	return c.rule.Mode == ModeObserve && c.rule.Mutates() && c.call.Resume == ""
 }
 
-// besideOf finds the record that a call runs beside: the one that its key names,
-// else the twin that answered in its place, if they may still be run.
-func (c *claim) besideOf(r ruling, view View) *beside {
-	if own := view.Operation; own != nil && c.equals(own) {
-		return runnable(own, true)
-	}
-	if r.op != nil && c.equals(r.op) {
-		return runnable(r.op, !r.twin || !c.named.provenance.explicit())
+// besideOf finds the records that a call runs beside, of those that may still be
+// run: the one that its key names, else its twins.
+func (c *claim) besideOf(r ruling, view View) []*beside {
+	explicit := c.named.provenance.explicit()
+	switch own := view.Operation; {
+	case own != nil && c.equals(own):
+		return c.runnable(true, own)
+	case !explicit && len(view.Twins) > 0:
+		return c.runnable(true, view.Twins...)
+	case r.op != nil:
+		return c.runnable(!r.twin || !explicit, r.op)
 	}
 	return nil
+}
+
+// besideTwins is besideOf for a call that is refused since it names no operation.
+// Where the ledger cannot be read it is sent with nobody knowing, as every call is.
+func (c *claim) besideTwins(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, besidePatience)
+	defer cancel()
+	scope := Scope{Tenant: c.call.Principal.Tenant, Tool: c.rule.Tool, FingerprintRules: c.ruled.rules, Fingerprints: c.allFingerprints()}
+	view, err := c.rt.store.Load(ctx, scope)
+	if err == nil && len(view.OtherRules) > 0 {
+		if err = c.learnRules(ctx, view); err == nil {
+			scope.Fingerprints = c.allFingerprints()
+			view, err = c.rt.store.Load(ctx, scope)
+		}
+	}
+	if err == nil {
+		c.beside = c.besideOf(ruling{}, view)
+	}
 }
 
 // equals reports whether the record is of the effect of this call, in the place
@@ -65,47 +86,56 @@ func (c *claim) equals(op *Operation) bool {
 	return known && fingerprint == op.Fingerprint && op.UpstreamIdentity == c.call.Facts.UpstreamIdentity
 }
 
-// runnable is nil of what nothing more is ever sent for.
-func runnable(op *Operation, same bool) *beside {
-	switch op.State() {
-	case StateCommitted, StateDenied, StateCancelled:
-		return nil
+// runnable picks the records that are equal to the call and of which something may
+// still be sent.
+func (c *claim) runnable(same bool, records ...*Operation) (list []*beside) {
+	for _, op := range records {
+		switch op.State() {
+		case StateCommitted, StateDenied, StateCancelled:
+			continue
+		}
+		if c.equals(op) {
+			list = append(list, &beside{operation: op.ID, same: same})
+		}
 	}
-	return &beside{operation: op.ID, same: same}
+	return list
 }
 
-// besidePatience bounds how long a call that only is observed waits for a note.
+// besidePatience bounds how long a call that only is observed waits for its notes.
 const besidePatience = 2 * time.Second
 
 // sends notes a call before it is sent. One that cannot be noted is sent too:
 // observe mode holds nothing up.
-func (rt *Runtime) sends(ctx context.Context, call Call, b *beside) {
-	b.call = newNonce(rt.random)
-	err := rt.noteBeside(ctx, call, b, besideData{})
-	b.noted = err == nil
-	if err != nil {
-		rt.observer.Violated(ctx, string(b.operation)+": a call of it is sent in observe mode, which could not be noted: "+(&Veiled{Told: "the ledger cannot be reached", Err: err}).Error())
+func (rt *Runtime) sends(ctx context.Context, call Call, besides []*beside) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), besidePatience)
+	defer cancel()
+	for _, b := range besides {
+		b.call = newNonce(rt.random)
+		err := rt.noteBeside(ctx, call, b, besideData{})
+		b.noted = err == nil
+		if err != nil {
+			rt.observer.Violated(ctx, string(b.operation)+": a call of it is sent in observe mode, which could not be noted: "+(&Veiled{Told: "the ledger cannot be reached", Err: err}).Error())
+		}
 	}
 }
 
 // came notes what became of it. A note that is lost leaves it open, and the
 // operation held.
 func (rt *Runtime) came(ctx context.Context, g *Grant, out Outcome) {
-	if g.beside == nil {
-		return
-	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), besidePatience)
+	defer cancel()
 	out = out.Whole()
 	data := besideData{Outcome: out.Kind, RemoteID: out.Receipt.RemoteID}
-	if err := rt.noteBeside(ctx, g.call, g.beside, data); err != nil && !g.beside.noted {
-		rt.observer.Violated(ctx, string(g.beside.operation)+": what became of a call of it in observe mode ("+string(out.Kind)+") could not be noted")
+	for _, b := range g.beside {
+		if err := rt.noteBeside(ctx, g.call, b, data); err != nil && !b.noted {
+			rt.observer.Violated(ctx, string(b.operation)+": what became of a call of it in observe mode ("+string(out.Kind)+") could not be noted")
+		}
 	}
 }
 
 // noteBeside writes the event. The version rises, so that whoever is about to
 // begin or to decide on what stood there before has to look again.
 func (rt *Runtime) noteBeside(ctx context.Context, call Call, b *beside, data besideData) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), besidePatience)
-	defer cancel()
 	data.Call, data.OtherKey = b.call, !b.same
 	doc, err := json.Marshal(data)
 	if err != nil {

@@ -354,6 +354,33 @@ func TestTwinsKnowOfObservedCalls(t *testing.T) {
 	}
 }
 
+// A model's call is one of every record that is equal to it, and so is one that
+// names no action at all, which is refused where calls are enforced.
+func TestEveryEqualRecordKnowsOfAnObservedCallThatNamesNone(t *testing.T) {
+	for name, carriers := range map[string][]deed.Carrier{
+		"a model's":             {model("refund:order-1042:third")},
+		"without a key":         nil,
+		"under an unusable key": {runtime("")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBesideRig(t, approving(nil))
+			second := refund("12")
+			second.Key = deed.OperationKey("refund:order-1042:second")
+			waiting := []*deed.Operation{b.propose("12"), b.do(second).Operation}
+			call := refund("12")
+			call.Key, call.Carriers = nil, carriers
+			b.looksOn(call, nil)
+			for _, op := range waiting {
+				if !strings.Contains(b.history(op.ID), "sent: sent:success") {
+					t.Errorf("the record tells %q", b.history(op.ID))
+				}
+				_, err := b.rt.Approve(context.Background(), person("ada"), op.ID, deed.Consent{Digest: op.Approval.Digest})
+				b.refusedConsent(err, deed.ConsentObserved, "was accepted")
+			}
+		})
+	}
+}
+
 // What reaches one end state however often it runs needs no care.
 func TestAnIdempotentToolIsNotHeldAfterAnObservedCall(t *testing.T) {
 	b := newBesideRig(t, func(rule *deed.Rule) { rule.Effect = deed.EffectIdempotent })

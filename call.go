@@ -249,9 +249,8 @@ type Grant struct {
 	// token; whoever was given it first may have sent.
 	Regranted bool
 
-	// beside is the record that knows of a call which is not recorded itself, nil
-	// if none does.
-	beside *beside
+	// beside are the records that know of a call which is not recorded itself.
+	beside []*beside
 	// observed carries what the Observer put into the context of the call.
 	observed context.Context
 	call     Call

@@ -41,9 +41,7 @@ func (rt *Runtime) claim(ctx context.Context, call Call, within *transaction) (A
 	if grant == nil && c.observes() {
 		answer.WouldBe = answer.Decision
 		grant = &Grant{Tenant: call.Principal.Tenant, Arguments: bytes.Clone(call.Arguments), Unrecorded: true, beside: c.beside}
-		if c.beside != nil {
-			rt.sends(ctx, call, c.beside)
-		}
+		rt.sends(ctx, call, c.beside)
 	}
 	if grant != nil {
 		grant.Rule, grant.call, grant.answer = c.rule, call, answer
@@ -116,8 +114,8 @@ type claim struct {
 	planter *planter
 	// resumed is the operation that the call names directly.
 	resumed *Operation
-	// beside is the record that the call runs beside in observe mode, nil if none.
-	beside *beside
+	// beside are the records that the call runs beside in observe mode.
+	beside []*beside
 	// ranBeside is what has run beside the call's own operation.
 	ranBeside ranBeside
 	// looked: the call has looked its operation up.

@@ -103,6 +103,9 @@ func (c *claim) prepare(ctx context.Context) (Answer, bool) {
 	case err != nil:
 		return c.storeFailed(err), true
 	case no != nil:
+		if c.observes() {
+			c.besideTwins(ctx)
+		}
 		return c.denial(ctx, no.reason, no.text), true
 	}
 	return Answer{}, false
