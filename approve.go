@@ -34,7 +34,11 @@ func (rt *Runtime) Deny(ctx context.Context, who Principal, id OperationID, cons
 
 func (rt *Runtime) decideProposal(ctx context.Context, who Principal, id OperationID, consent Consent, event EventName) (*Operation, error) {
 	var next *Operation
-	err := rt.writeKnowing(ctx, Scope{Tenant: who.Tenant, ID: id, Consent: consent.ID}, func(view View, known ranBeside) (Change, error) {
+	write := rt.writeUnknowing
+	if event == EventApproved {
+		write = rt.writeKnowing
+	}
+	err := write(ctx, Scope{Tenant: who.Tenant, ID: id, Consent: consent.ID}, func(view View, known ranBeside) (Change, error) {
 		op, events, err := rt.proposal(who, id, view)
 		if err == nil && event == EventApproved {
 			err = op.intact()

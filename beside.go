@@ -251,9 +251,10 @@ type ranBeside struct {
 	text      string
 }
 
-// of reports whether it is about the operation as it is stored now.
-func (b ranBeside) of(op *Operation) bool {
-	return op == nil || b.operation == op.ID && b.version == op.Version
+// enough reports whether nothing that has run since would be news: it is about the
+// operation as it is stored now, or holds it anyhow.
+func (b ranBeside) enough(op *Operation) bool {
+	return op == nil || b.operation == op.ID && (b.version == op.Version || b.text != "")
 }
 
 // holds reports whether the operation may not run for it. An idempotent tool only
@@ -271,16 +272,24 @@ func (rt *Runtime) lookBeside(ctx context.Context, op *Operation) (ranBeside, er
 	return ranBeside{op.ID, op.Version, text}, err
 }
 
-// writeKnowing is write for a decision that lets an operation run: it knows of
-// all that was sent beside it until then.
+// writer is write, for a decision that may depend on what ran beside the operation.
+type writer func(ctx context.Context, scope Scope, change func(View, ranBeside) (Change, error)) error
+
+// writeUnknowing is for a decision that lets nothing run.
+func (rt *Runtime) writeUnknowing(ctx context.Context, scope Scope, change func(View, ranBeside) (Change, error)) error {
+	return rt.write(ctx, scope, func(view View) (Change, error) { return change(view, ranBeside{}) })
+}
+
+// writeKnowing is for a decision that lets an operation run: it knows of all that
+// was sent beside it until then.
 func (rt *Runtime) writeKnowing(ctx context.Context, scope Scope, change func(View, ranBeside) (Change, error)) error {
-	for {
+	for range knowTries {
 		known, err := rt.knowBeside(ctx, scope)
 		if err != nil {
 			return err
 		}
 		err = rt.write(ctx, scope, func(view View) (Change, error) {
-			if !known.of(view.Operation) {
+			if !known.enough(view.Operation) {
 				return Change{}, errLookAgain
 			}
 			return change(view, known)
@@ -289,7 +298,12 @@ func (rt *Runtime) writeKnowing(ctx context.Context, scope Scope, change func(Vi
 			return err
 		}
 	}
+	return fmt.Errorf("%s: %w: calls in observe mode go on beside it; nothing was changed, try again", scope.ID, ErrUnavailable)
 }
+
+// knowTries bounds how often a decision looks again at an operation beside which
+// calls come and go.
+const knowTries = 20
 
 func (rt *Runtime) knowBeside(ctx context.Context, scope Scope) (ranBeside, error) {
 	ctx, cancel := context.WithTimeout(ctx, storePatience)

@@ -4,6 +4,7 @@ package deed_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -76,4 +77,39 @@ func TestWhatRanBesideIsAskedForOnlyWhereARecordMayBegin(t *testing.T) {
 	claim(keyed("1", keys...), "load load")
 	claim(keyed("1", callID("session-1/toolu_1"), model("refund:order-1042:again")), "load load transact")
 	claim(keyed("1", callID("session-1/toolu_2"), model("refund:order-1042:first")), "load transact")
+}
+
+// busyStore lets something happen whenever a history has been read.
+type busyStore struct {
+	deed.Store
+	then func()
+}
+
+func (s *busyStore) Events(ctx context.Context, query deed.EventQuery) ([]deed.Event, error) {
+	events, err := s.Store.Events(ctx, query)
+	if query.Name == deed.EventObserved {
+		s.then()
+	}
+	return events, err
+}
+
+// Calls that never cease to run beside a record keep nobody from deciding on it.
+func TestDecisionsEndWhileCallsAreObserved(t *testing.T) {
+	for name, outcome := range map[string]error{"lost": errLost, "unsent": errUnsent} {
+		t.Run(name, func(t *testing.T) {
+			b := newBesideRig(t, approving(nil))
+			op := b.waiting(deed.StatusAwaitingApproval)
+			b.store = &busyStore{b.store, func() { b.looksOn(refund("12"), outcome) }}
+			b.rt = b.process()
+			_, err := b.rt.Approve(context.Background(), person("ada"), op.ID, deed.Consent{Digest: op.Approval.Digest})
+			if outcome == errLost {
+				b.refusedConsent(err, deed.ConsentObserved, "what came of it is not known")
+			} else if !errors.Is(err, deed.ErrUnavailable) {
+				t.Errorf("approving is answered with %v", err)
+			}
+			if _, err := b.rt.Deny(context.Background(), person("ada"), op.ID, deed.Consent{Digest: op.Approval.Digest, Reason: "no"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

@@ -7,7 +7,7 @@ import "fmt"
 // admit turns a decision into a change.
 func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 	var change Change
-	unaware := !c.ranBeside.of(view.Operation)
+	aware := c.ranBeside.enough(view.Operation)
 	if lapsed, events, err := lapse(view.Operation, view.Now, c.rule.Retention); err != nil {
 		return ruling{}, Change{}, err
 	} else if lapsed != nil {
@@ -17,7 +17,7 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 	}
 	q := c.inquiry(view)
 	r := decide(q)
-	if unaware && (r.mayBegin() || c.ranBeside.text != "") {
+	if !aware && r.mayBegin() {
 		return ruling{}, Change{}, errLookAgain
 	}
 	if r.act == actConsent {

@@ -78,6 +78,7 @@ func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, err
 	if err := c.learnRules(ctx, view); err != nil {
 		return ruling{}, View{}, false, err
 	}
+	c.ranBeside = ranBeside{}
 	r := decide(c.inquiry(view))
 	if r.mayBegin() {
 		if c.ranBeside, err = c.rt.lookBeside(ctx, op); err != nil {

@@ -102,7 +102,11 @@ func (rt *Runtime) Resolve(ctx context.Context, who Principal, id OperationID, r
 	if err != nil {
 		return nil, err
 	}
-	return rt.operate(ctx, who, id, RightResolve, decide)
+	write := rt.writeUnknowing
+	if res.Outcome == ResolveNotApplied {
+		write = rt.writeKnowing
+	}
+	return rt.operate(ctx, who, id, RightResolve, write, decide)
 }
 
 // resolving is the pure part of Resolve.
@@ -221,7 +225,7 @@ func statedReceipts(ids []string, by string, op *Operation) []Receipt {
 // no further attempt is made and the outcome of the present one stands. The
 // actor of the operation may cancel it, and whoever may resolve.
 func (rt *Runtime) Cancel(ctx context.Context, who Principal, id OperationID, reason string) (*Operation, error) {
-	return rt.operate(ctx, who, id, "", func(*Operation, Rule, time.Time, ranBeside) (cause, error) {
+	return rt.operate(ctx, who, id, "", rt.writeUnknowing, func(*Operation, Rule, time.Time, ranBeside) (cause, error) {
 		return cause{event: EventCancelRequested, by: string(who.Actor), message: reason, reason: ReasonCancelled}, nil
 	})
 }
@@ -229,7 +233,7 @@ func (rt *Runtime) Cancel(ctx context.Context, who Principal, id OperationID, re
 // Reopen makes a finally failed operation retryable again and restarts its
 // age. It needs the right to resolve.
 func (rt *Runtime) Reopen(ctx context.Context, who Principal, id OperationID, reason string) (*Operation, error) {
-	return rt.operate(ctx, who, id, RightResolve, func(_ *Operation, rule Rule, now time.Time, _ ranBeside) (cause, error) {
+	return rt.operate(ctx, who, id, RightResolve, rt.writeUnknowing, func(_ *Operation, rule Rule, now time.Time, _ ranBeside) (cause, error) {
 		return cause{event: EventReopened, by: operatorName(who), message: reason, dispatchBy: now.Add(rule.MaxAge)}, nil
 	})
 }
@@ -240,9 +244,9 @@ type deciding func(op *Operation, rule Rule, now time.Time, known ranBeside) (ca
 
 // operate applies a person's event: what time has done is written first, then
 // the event, in one transaction.
-func (rt *Runtime) operate(ctx context.Context, who Principal, id OperationID, right Right, decide deciding) (*Operation, error) {
+func (rt *Runtime) operate(ctx context.Context, who Principal, id OperationID, right Right, write writer, decide deciding) (*Operation, error) {
 	var next *Operation
-	err := rt.writeKnowing(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View, known ranBeside) (Change, error) {
+	err := write(ctx, Scope{Tenant: who.Tenant, ID: id}, func(view View, known ranBeside) (Change, error) {
 		op, err := who.visible(id, view, right)
 		if err != nil {
 			return Change{}, err
