@@ -121,7 +121,7 @@ func (c *Condition) eval(args any, tool deed.Tool, principal deed.Principal) (bo
 // celArguments decodes arguments from their canonical form, in which equal
 // numbers are spelled alike.
 func celArguments(arguments []byte) (any, error) {
-	return celDecoded(arguments, func(number json.Number) (any, error) { return number.Float64() })
+	return celDecoded(arguments, asDouble)
 }
 
 // celDecoded is celArguments with its own way to read what is no int.

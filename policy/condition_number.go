@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -27,16 +28,29 @@ func unrounded(number json.Number) (f float64, rounded string, err error) {
 	return f, fmt.Sprintf("%.40s would be rounded to %s: send it with at most 15 digits", number, same), nil
 }
 
+// asDouble reads a number as the double that is nearest.
+func asDouble(number json.Number) (any, error) { return number.Float64() }
+
 // exactly reads a canonical number without rounding it.
 func exactly(number json.Number) (any, error) {
+	if n, err := strconv.ParseUint(number.String(), 10, 64); err == nil {
+		return n, nil // also where a double holds it: beside one, another would be rounded
+	}
 	f, rounded, err := unrounded(number)
 	if err != nil || rounded == "" {
 		return f, err
 	}
-	if n, err := strconv.ParseUint(number.String(), 10, 64); err == nil {
-		return n, nil
-	}
 	return longNumber(number), nil
+}
+
+// wholeExactly reads whole numbers without rounding them, all others as doubles.
+func wholeExactly(number json.Number) (any, error) {
+	digits, exponent, _ := strings.Cut(number.String(), "e")
+	_, fraction, _ := strings.Cut(digits, ".")
+	if n, err := strconv.Atoi("0" + strings.TrimPrefix(exponent, "+")); err == nil && n >= len(fraction) {
+		return exactly(number)
+	}
+	return asDouble(number)
 }
 
 // longNumber is a number that no double holds. It equals itself and nothing else,

@@ -96,6 +96,13 @@ func TestANumberThatWouldBeRoundedIsNamedAndHeldForAPerson(t *testing.T) {
 	if !rule.Approval.When(arguments, deed.Principal{}) || rule.Approval.When([]byte(`{"amount":99.99}`), deed.Principal{}) {
 		t.Error("not what is rounded alone waits for a person")
 	}
+	equal, err := policy.CompileCondition("args.a == args.b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := equal.Holds("a/make", []byte(`{"a":12345678901234567890,"b":12345678901234567000}`), deed.Principal{}); err == nil {
+		t.Errorf("two numbers that a double takes for one: %t", got)
+	}
 }
 
 func TestTheFirstRuleThatDeniesIsTold(t *testing.T) {

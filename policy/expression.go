@@ -12,8 +12,6 @@ import (
 	celast "cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // lookupCost bounds the work of one expression over a page of results.
@@ -22,8 +20,10 @@ const lookupCost = 20_000_000
 // expression is a compiled CEL expression over what a look-up read. It is safe
 // for concurrent use.
 type expression struct {
-	source  string
-	program cel.Program
+	source string
+	// program reads JSON in texts with every digit of whole numbers, rounding as
+	// doubles; see readings.
+	program, rounding cel.Program
 	// mentions are the variables that it uses.
 	mentions []string
 }
@@ -56,10 +56,21 @@ func (d *decoder) expression(at place, variables ...string) *expression {
 }
 
 func compileExpression(source string, variables []string) (*expression, error) {
+	e := &expression{source: source}
+	var err error
+	if e.program, err = e.compile(variables, wholeExactly); err != nil {
+		return nil, err
+	}
+	e.rounding, err = e.compile(variables, asDouble)
+	return e, err
+}
+
+// compile compiles the source with a way to read the numbers of JSON in a text.
+func (e *expression) compile(variables []string, read func(json.Number) (any, error)) (cel.Program, error) {
 	options := []cel.EnvOption{
 		cel.CrossTypeNumericComparisons(true),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals()),
-		cel.Function("json", cel.Overload("json_of_text", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(jsonOfText))),
+		cel.Function("json", cel.Overload("json_of_text", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(jsonOfText(read)))),
 	}
 	for _, name := range variables {
 		kind := cel.DynType
@@ -72,11 +83,10 @@ func compileExpression(source string, variables []string) (*expression, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing expressions: %w", err)
 	}
-	checked, issues := environment.Compile(source)
+	checked, issues := environment.Compile(e.source)
 	if issues.Err() != nil {
 		return nil, compileFault(issues, "")
 	}
-	e := &expression{source: source}
 	var hidden string
 	celast.PreOrderVisit(checked.NativeRep().Expr(), celast.NewExprVisitor(func(x celast.Expr) {
 		switch x.Kind() {
@@ -95,24 +105,27 @@ func compileExpression(source string, variables []string) (*expression, error) {
 	if hidden != "" {
 		return nil, fmt.Errorf("gives elements the name %s, which hides the variable", hidden)
 	}
-	if e.program, err = environment.Program(checked, cel.CostLimit(lookupCost), cel.EvalOptions(cel.OptOptimize)); err != nil {
+	program, err := environment.Program(checked, cel.CostLimit(lookupCost), cel.EvalOptions(cel.OptOptimize))
+	if err != nil {
 		return nil, errors.New(firstLine(err.Error()))
 	}
-	return e, nil
+	return program, nil
 }
 
 // jsonOfText is the function json(text): tools often answer with JSON in a
 // text.
-func jsonOfText(text ref.Val) ref.Val {
-	plain, ok := text.Value().(string)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(text)
+func jsonOfText(read func(json.Number) (any, error)) func(ref.Val) ref.Val {
+	return func(text ref.Val) ref.Val {
+		plain, ok := text.Value().(string)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(text)
+		}
+		value, err := celDecoded([]byte(plain), read)
+		if err != nil {
+			return types.NewErr("json: the text is no JSON")
+		}
+		return types.DefaultTypeAdapter.NativeToValue(value)
 	}
-	value, err := celArguments([]byte(plain))
-	if err != nil {
-		return types.NewErr("json: the text is no JSON")
-	}
-	return types.DefaultTypeAdapter.NativeToValue(value)
 }
 
 // text is the source, "" for none.
@@ -123,43 +136,15 @@ func (e *expression) text() string {
 	return e.source
 }
 
+// eval yields the value with every digit of whole numbers.
 func (e *expression) eval(variables map[string]any) (ref.Val, error) {
-	value, _, err := e.program.Eval(variables)
+	return run(e.program, variables)
+}
+
+func run(program cel.Program, variables map[string]any) (ref.Val, error) {
+	value, _, err := program.Eval(variables)
 	if err != nil {
 		return nil, errors.New(firstLine(err.Error()))
 	}
 	return value, nil
-}
-
-// jsonOf is a value of CEL as JSON, integers exact.
-func jsonOf(value ref.Val) (json.RawMessage, error) {
-	switch plain := value.Value().(type) {
-	case map[string]any, []any, string, bool, int64, float64:
-		return json.Marshal(plain)
-	}
-	native, err := value.ConvertToNative(types.JSONValueType)
-	if err != nil {
-		return nil, fmt.Errorf("%s is no value of JSON", value.Type().TypeName())
-	}
-	message, ok := native.(*structpb.Value)
-	if !ok {
-		return nil, fmt.Errorf("%s is no value of JSON", value.Type().TypeName())
-	}
-	return protojson.Marshal(message)
-}
-
-// textOf is a value that must be a text or a number, "" for null.
-func textOf(value ref.Val) (string, error) {
-	if value.Type() == types.NullType {
-		return "", nil
-	}
-	raw, err := jsonOf(value)
-	if err != nil {
-		return "", err
-	}
-	text, ok := plainText(raw)
-	if !ok {
-		return "", fmt.Errorf("it is a %s where a text or number must stand", value.Type().TypeName())
-	}
-	return text, nil
 }

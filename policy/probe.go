@@ -91,7 +91,7 @@ func (p *Probe) Matches(q deed.Inquest, result []byte) ([]deed.Match, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := p.found.eval(variables)
+	value, err := p.found.decide(variables)
 	if err != nil {
 		return nil, fmt.Errorf("found: %w", err)
 	}
@@ -101,7 +101,7 @@ func (p *Probe) Matches(q deed.Inquest, result []byte) ([]deed.Match, error) {
 	}
 	var matches []deed.Match
 	for it := list.Iterator(); it.HasNext().Value() == true; {
-		match, err := p.match(q, variables, it.Next())
+		match, err := p.match(q, variables.exact, it.Next())
 		if err != nil {
 			return nil, err
 		}
@@ -110,18 +110,17 @@ func (p *Probe) Matches(q deed.Inquest, result []byte) ([]deed.Match, error) {
 	return matches, nil
 }
 
-func (p *Probe) variables(q deed.Inquest, result []byte) (map[string]any, error) {
-	parsed, err := celArguments(result)
-	if err != nil {
-		return nil, fmt.Errorf("the answer is no JSON: %w", err)
+func (p *Probe) variables(q deed.Inquest, result []byte) (v readings, err error) {
+	if err := v.read(varResult, result); err != nil {
+		return v, fmt.Errorf("the answer is no JSON: %w", err)
 	}
-	args, err := celArguments(q.Operation.Arguments)
-	if err != nil {
-		return nil, fmt.Errorf("the operation's arguments: %w", err)
+	if err := v.read(varArgs, q.Operation.Arguments); err != nil {
+		return v, fmt.Errorf("the operation's arguments: %w", err)
 	}
-	return map[string]any{
-		varResult: parsed, varArgs: args, varMarker: q.Marks.Marker, varClientID: q.Marks.ClientID, varProviderKey: q.Marks.ProviderKey,
-	}, nil
+	for _, name := range markNames() {
+		v.tell(name, markOf(q.Marks, name))
+	}
+	return v, nil
 }
 
 // match reads one object that was found.
@@ -204,7 +203,7 @@ func (p *Probe) Next(q deed.Inquest, result []byte) (cursor json.RawMessage, mor
 	if err != nil {
 		return nil, false, err
 	}
-	value, err := p.next.eval(variables)
+	value, err := p.next.eval(variables.exact)
 	if err != nil {
 		return nil, false, fmt.Errorf("pages.next: %w", err)
 	}
@@ -305,11 +304,11 @@ func (s *Subject) Value(result []byte) (string, error) {
 		}
 		return string(value), err
 	}
-	parsed, err := celArguments(result)
-	if err != nil {
+	var v readings
+	if err := v.read(varResult, result); err != nil {
 		return "", err
 	}
-	value, err := s.value.eval(map[string]any{varResult: parsed})
+	value, err := s.value.eval(v.exact)
 	if err != nil {
 		return "", err
 	}

@@ -147,11 +147,11 @@ func (d *decoder) confirmations(at place, config *Config) {
 // that the condition leaves out ("queued").
 func (c Confirmation) Read(message []byte) (proof deed.Proof, proves bool, err error) {
 	if c.when != nil {
-		parsed, err := celArguments(message)
-		if err != nil {
+		var v readings
+		if err := v.read(varMessage, message); err != nil {
 			return proof, false, fmt.Errorf("the message is no JSON: %w", err)
 		}
-		value, err := c.when.eval(map[string]any{varMessage: parsed})
+		value, err := c.when.decide(v)
 		if err != nil {
 			return proof, false, fmt.Errorf("when: %w", err)
 		}
