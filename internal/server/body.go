@@ -128,6 +128,9 @@ func (s shapes) unknownMember(at string, doc json.RawMessage, t reflect.Type) st
 			if !known {
 				return fmt.Sprintf("there is no member %q%s", name, place(at))
 			}
+			if string(value) == "null" && scalar(field.Type) {
+				return fmt.Sprintf("%q is null%s: leave it out", name, place(at))
+			}
 			if kind := field.Type.Kind(); kind == reflect.Struct || kind == reflect.Slice || kind == reflect.Pointer {
 				if why := s.unknownMember(at+"/"+name, value, field.Type); why != "" {
 					return why
@@ -146,6 +149,24 @@ func (s shapes) unknownMember(at string, doc json.RawMessage, t reflect.Type) st
 		}
 	}
 	return ""
+}
+
+// scalar says that encoding/json would take null for a member that is not there:
+// whoever sends it meant to say something, a key above all.
+func scalar(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
+		return true
+	}
+	return t == reflect.TypeFor[time.Time]()
+}
+
+// names reports whether the body has the member.
+func (x *exchange) names(member string) bool {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(x.body, &members)
+	_, there := members[member]
+	return there
 }
 
 func place(at string) string {

@@ -24,6 +24,9 @@ func (s *Server) claim(x *exchange) reply {
 	if why := wrongMeta(body.Meta); why != "" {
 		return malformed(why)
 	}
+	if body.Key == "" && x.names("key") {
+		return s.badKey("key is empty")
+	}
 	keys, wrong := keyheader.Keys(x.Header)
 	if wrong != "" {
 		return s.badKey(wrong)

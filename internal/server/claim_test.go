@@ -244,10 +244,14 @@ func TestClaimsThatCannotBeRead(t *testing.T) {
 		"a member twice":          `{"key":"refund:order-1042:first","key":"refund:order-1042:other","tool":"pay/refund","arguments":{}}`,
 		"an argument twice":       `{"key":"refund:order-1042:first","tool":"pay/refund","arguments":{"a":1,"a":2}}`,
 		"a time that is none":     `{"key":"refund:order-1042:first","tool":"pay/refund","arguments":{},"expires_at":"tomorrow"}`,
+		"a key of null":           `{"key":null,"derive":["/amount"],"tool":"pay/refund","arguments":{"amount":1}}`,
+		"a fingerprint of null":   `{"key":"refund:order-1042:first","effect_fingerprint":null,"tool":"pay/refund","arguments":{}}`,
+		"a deadline of null":      `{"key":"refund:order-1042:first","expires_at":null,"tool":"pay/refund","arguments":{}}`,
 	} {
 		t.Run(name, func(t *testing.T) { r.post("/v1/claims", body).want(400, deed.Denied, deed.ReasonBadArguments) })
 	}
 	r.post("/v1/claims", `{"tool":"pay/refund","arguments":{}}`).want(400, deed.Denied, deed.ReasonMissingOperationKey)
+	r.post("/v1/claims", `{"key":"","derive":["/amount"],"tool":"pay/refund","arguments":{"amount":1}}`).want(400, deed.Denied, deed.ReasonBadKey)
 	r.post("/v1/claims", `{"key":"short","tool":"pay/refund","arguments":{}}`).want(400, deed.Denied, deed.ReasonBadKey)
 	r.do(request{method: "POST", path: "/v1/claims", key: "refund:order-1042:other", body: claimBody("")}).
 		want(400, deed.Denied, deed.ReasonKeyCarriersDisagree)
