@@ -35,6 +35,9 @@ type committer struct {
 	until time.Time
 	// behind is the number of pages in the write-ahead log.
 	behind int
+	// grown is behind when readers were last waited for, so that the log could
+	// start anew; 0 for a log that did.
+	grown int
 }
 
 func newCommitter(place location, first *connection, watches *watches, hot *hot) *committer {

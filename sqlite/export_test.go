@@ -53,3 +53,11 @@ func LoseWriter(l *Ledger) {
 
 // Framing is framing.
 func Framing(name string) string { return framing(name) }
+
+// Waited is the number of pages of the log, and of those it had when readers were
+// last waited for.
+func Waited(l *Ledger) (pages, then int) {
+	l.writer.turn.Lock()
+	defer l.writer.turn.Unlock()
+	return l.writer.behind, l.writer.grown
+}
