@@ -43,7 +43,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check the installation; every finding says what to do", Args: cobra.NoArgs,
 		Long: `Checks the version, the configuration and its servers, the ledger with its mode,
-space, clock, fence and uncertain operations, whether HTTP APIs, connectors, mail
+space, log, clock, fence and uncertain operations, whether HTTP APIs, connectors, mail
 servers, webhooks and issuers of tokens can be reached and their secrets are set,
 and whether the servers of your MCP clients run through deed. It calls no tool and
 sends nothing anywhere. Exit code 1 means that something is broken; warnings do

@@ -43,7 +43,7 @@ func (a *app) examineLedger(ctx context.Context, ledger daemon.Place, config *po
 	case full(folder):
 		findings = []finding{ok("ledger", "%s opens, but there is no room to write in its folder", ledger).as(broken, "make room: every mutation is refused until then"), examineMode(ledger), examineSpace(folder)}
 	default:
-		findings = []finding{examineVersion(ctx, core, ledger), examineMode(ledger), examineSpace(folder)}
+		findings = append([]finding{examineVersion(ctx, core, ledger), examineMode(ledger), examineSpace(folder)}, examineLog(ledger)...)
 	}
 	who := deed.Principal{Tenant: config.Tenant, Actor: "doctor", Rights: []deed.Right{deed.RightRead}}
 	findings = append(findings, examineClock(ctx, core, who), examineUncertain(ctx, core, who, at))
@@ -111,6 +111,19 @@ func examineSpace(folder string) finding {
 		return ok("space", "%s free in %s", size(free), folder).as(warning, "make room: a full disk refuses every mutation")
 	}
 	return ok("space", "%s free in %s", size(free), folder)
+}
+
+// longLog is the size that the log beside a ledger reaches only while somebody
+// keeps it from starting anew: four times that at which gateways wait for readers.
+const longLog = 256 << 20
+
+func examineLog(path daemon.Place) []finding {
+	info, err := os.Stat(string(path) + "-wal")
+	if err != nil || info.Size() < longLog {
+		return nil
+	}
+	return []finding{ok("ledger log", "%s-wal has %s", path, size(info.Size())).
+		as(warning, "end the program that stays in a read transaction on the ledger, such as a shell or a backup; the last gateway to stop empties the log")}
 }
 
 // examineClock looks for records from the future: leases and retention go by
