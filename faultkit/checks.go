@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/deed-run/deed/faultkit/caller"
 	"github.com/deed-run/deed/faultkit/inject"
@@ -41,7 +42,9 @@ func (b *bench) own() caller.Call { return keyed(b.key, b.tool, b.args) }
 
 func playToolLoss(ctx context.Context, b *bench) error {
 	b.controller.Follow(inject.Plan{Mishap: inject.CutReply})
-	b.call(ctx, b.own(), unknown)
+	if err := b.held(b.call(ctx, b.own(), unknown)); err != nil {
+		return err
+	}
 	b.call(ctx, b.own(), "uncertain")
 	if err := b.restart(ctx); err != nil {
 		return err
@@ -52,9 +55,9 @@ func playToolLoss(ctx context.Context, b *bench) error {
 
 func playToolCrash(ctx context.Context, b *bench) error {
 	b.controller.Follow(inject.Plan{Mishap: inject.LoseReply})
-	answer := b.inFlight(ctx, b.own())
-	if err := b.controller.AwaitStruck(ctx, 1); err != nil {
-		return fmt.Errorf("the call never reached the tool: %w", err)
+	answer := sync.OnceValue(b.inFlight(ctx, b.own()))
+	if err := b.awaitStruck(ctx, answer); err != nil {
+		return err
 	}
 	b.running.Kill()
 	// Over HTTP a lost reply closes the connection, so the gateway may have
@@ -69,13 +72,17 @@ func playToolCrash(ctx context.Context, b *bench) error {
 
 func playToolBurst(ctx context.Context, b *bench) error {
 	const n = 10
-	b.burst(ctx, n, b.own())
+	if err := b.held(b.burst(ctx, n, b.own())[0]); err != nil {
+		return err
+	}
 	b.settled(ctx, b.own(), "replay")
 	return nil
 }
 
 func playToolConflict(ctx context.Context, b *bench) error {
-	b.call(ctx, b.own(), committed)
+	if err := b.held(b.call(ctx, b.own(), committed)); err != nil {
+		return err
+	}
 	b.call(ctx, keyed(b.key, b.tool, b.other), "conflict")
 	b.call(ctx, b.own(), "replay")
 	return nil

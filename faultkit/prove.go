@@ -60,11 +60,15 @@ type ProveOptions struct {
 
 // ProveTool checks your tool behind the gateway with lost answers, a crash,
 // duplicates and a reused key. The tool need not cooperate. The report is as in
-// Run; an error means that nothing could be judged.
+// Run; an error means that nothing, or with rows nothing more, could be judged. It is
+// a *HeldError where the rules let no such call through.
 func ProveTool(ctx context.Context, o ProveOptions) (Report, error) {
-	upstream, tool, ok := strings.Cut(o.Tool, "/")
-	if o.Binary == "" || len(o.Fixture) == 0 || o.Config == "" || !ok {
+	if o.Binary == "" || len(o.Fixture) == 0 || o.Config == "" || o.Tool == "" {
 		return Report{}, errors.New("prove tool: binary, fixture command, configuration and tool (as upstream/name) are needed: nothing was started")
+	}
+	upstream, tool, ok := strings.Cut(o.Tool, "/")
+	if !ok {
+		return Report{}, fmt.Errorf("prove tool: the tool %q names no upstream: nothing was started; write it as upstream/name", o.Tool)
 	}
 	c, err := readConfig(o.Config)
 	if err != nil {
@@ -81,12 +85,21 @@ func ProveTool(ctx context.Context, o ProveOptions) (Report, error) {
 			return Report{}, err
 		}
 	}
+	if _, err := o.count(ctx); err != nil {
+		return Report{}, fmt.Errorf("prove tool: %w: nothing was sent; it has to print a number before the first effect too, 0 for none", err)
+	}
 	report := Report{Door: Stdio}
 	for _, check := range toolChecks() {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, check.Name) {
 			continue
 		}
-		row := o.run(ctx, c, upstream, tool, check)
+		row, err := o.run(ctx, c, upstream, tool, check)
+		if err != nil {
+			return report, err
+		}
+		if row.Verdict == Broken && ctx.Err() != nil {
+			return report, ctx.Err()
+		}
 		report.Rows = append(report.Rows, row)
 		if o.Observe != nil {
 			o.Observe(row)
@@ -101,15 +114,16 @@ func ProveTool(ctx context.Context, o ProveOptions) (Report, error) {
 	return report, nil
 }
 
-// run plays one check with processes, a ledger and a fault controller of its own.
-func (o ProveOptions) run(ctx context.Context, c config, upstream, tool string, check toolCheck) Row {
+// run plays one check with processes, a ledger and a fault controller of its own. The
+// error is a *HeldError.
+func (o ProveOptions) run(ctx context.Context, c config, upstream, tool string, check toolCheck) (Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Patience)
 	defer cancel()
 	row := Row{Scenario: check.Name, Asks: check.Asks, Requests: Unknown, Effects: Unknown, Verdict: Broken}
 	dir, err := os.MkdirTemp("", "deed-prove-")
 	if err != nil {
 		row.Problems = []string{err.Error()}
-		return row
+		return row, nil
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	b := &bench{controller: &inject.Controller{}, tool: tool}
@@ -119,7 +133,7 @@ func (o ProveOptions) run(ctx context.Context, c config, upstream, tool string, 
 	front, err := o.interpose(c, upstream, b.controller)
 	if err != nil {
 		row.Problems = []string{err.Error()}
-		return row
+		return row, nil
 	}
 	defer front.close()
 	edited := maps.Clone(c)
@@ -142,15 +156,18 @@ func (o ProveOptions) run(ctx context.Context, c config, upstream, tool string, 
 	if err == nil {
 		after, err = o.count(ctx)
 	}
+	if held, ok := errors.AsType[*HeldError](err); ok {
+		return row, held
+	}
 	if err != nil {
 		row.Decisions, row.Problems = b.steps, append(b.wrong, err.Error())
-		return row
+		return row, nil
 	}
 	row.Decisions, row.Requests = b.steps, len(b.controller.Calls())
 	if before != Unknown {
 		row.Effects = after - before
 	}
-	return b.judge(row)
+	return b.judge(row), nil
 }
 
 // judge compares the counts: one operation, so one request and one effect.

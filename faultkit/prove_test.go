@@ -54,18 +54,20 @@ func TestTheChecksOfAForeignToolFindPlantedBugs(t *testing.T) {
 	}
 }
 
-func TestACommandCanCountTheEffects(t *testing.T) {
+func TestWhatCannotCountIsToldBeforeAnythingIsSent(t *testing.T) {
 	for want, command := range map[string][]string{
 		"printed no number":                  {"echo", "many"},
 		"exit status 3: there is no counter": {"sh", "-c", "echo there is no counter >&2; exit 3"},
 	} {
 		o := ownTool(t, "none")
-		o.Only, o.Count, o.CountCommand = []string{"conflict"}, nil, command
+		effects := o.Count
+		o.Count, o.CountCommand = nil, command
 		report, err := faultkit.ProveTool(t.Context(), o)
-		must(t, err)
-		row := report.Rows[0]
-		if row.Verdict != faultkit.Broken || len(row.Problems) != 1 || !strings.Contains(row.Problems[0], want) {
-			t.Errorf("%q: got %+v", command, row)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nothing was sent; it has to print") || len(report.Rows) > 0 {
+			t.Errorf("%q: got %+v, %v", command, report, err)
+		}
+		if n, err := effects(t.Context()); n != 0 || err != nil {
+			t.Errorf("%q: %d effects, %v", command, n, err)
 		}
 	}
 }

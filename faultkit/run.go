@@ -62,6 +62,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 			continue
 		}
 		row := o.play(ctx, s)
+		if row.Verdict == Broken && ctx.Err() != nil {
+			return report, ctx.Err()
+		}
 		report.Rows = append(report.Rows, row)
 		if o.Observe != nil {
 			o.Observe(row)

@@ -207,9 +207,10 @@ func playBurst(ctx context.Context, st *stage) error {
 }
 
 // burst makes n equal calls at once, of which one must be executed.
-func (st *stage) burst(ctx context.Context, n int, c caller.Call) {
+func (st *stage) burst(ctx context.Context, n int, c caller.Call) []Step {
 	executed := 0
-	for _, step := range st.together(ctx, n, c) {
+	steps := st.together(ctx, n, c)
+	for _, step := range steps {
 		st.note(step, "in_progress|replay|"+committed)
 		if step.String() == committed {
 			executed++
@@ -218,6 +219,7 @@ func (st *stage) burst(ctx context.Context, n int, c caller.Call) {
 	if executed != 1 {
 		st.problem("%d of %d equal calls were executed, want 1", executed, n)
 	}
+	return steps
 }
 
 func playConflict(ctx context.Context, st *stage) error {

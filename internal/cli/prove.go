@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -38,7 +37,8 @@ what it received, apart from deed.
 With --config, --tool and --args it does the same with a tool of yours, through a
 pipe or proxy that cuts answers. The tool is really called, once or twice per
 check: point it at a test account. {{n}} in the arguments becomes another word in
-every check. Exit code 6 means that an effect happened twice.
+every check. Exit code 6 means that an effect happened twice, 4 that the rules let
+no such call through, so that nothing was proved.
 
 --kills kills the gateway at random moments while calls are under way, --syncs at
 every single sync of the ledger (Linux, with strace). --crash-points adds named
@@ -53,11 +53,7 @@ points, in a binary that was built with -tags faultpoints.`,
 			if o.kills > 0 || o.syncs {
 				return a.proveKills(ctx, o, binary)
 			}
-			report, err := a.playProof(ctx, o, binary)
-			if err != nil {
-				return err
-			}
-			return a.judge(report)
+			return a.playProof(ctx, o, binary)
 		}),
 	}
 	c.Flags().StringVar(&o.config, "config", "", "configuration `file` of your own tool")
@@ -78,7 +74,7 @@ points, in a binary that was built with -tags faultpoints.`,
 	return c
 }
 
-func (a *app) playProof(ctx context.Context, o proveOptions, binary string) (faultkit.Report, error) {
+func (a *app) playProof(ctx context.Context, o proveOptions, binary string) error {
 	var said io.Writer
 	if o.verbose {
 		said = a.Stderr
@@ -91,28 +87,32 @@ func (a *app) playProof(ctx context.Context, o proveOptions, binary string) (fau
 	if o.config == "" {
 		door := faultkit.Door(o.door)
 		if door != faultkit.Stdio && door != faultkit.HTTP {
-			return faultkit.Report{}, fail(exitUsage, "--door: there is no door %q; nothing was started; use stdio or http", o.door)
+			return fail(exitUsage, "--door: there is no door %q; nothing was started; use stdio or http", o.door)
 		}
 		if o.crashPoints && !daemon.HasCrashPoints {
-			return faultkit.Report{}, fail(exitUsage, "--crash-points: this binary has none; nothing was started; build it with -tags faultpoints")
+			return fail(exitUsage, "--crash-points: this binary has none; nothing was started; build it with -tags faultpoints")
 		}
-		return usageOf(faultkit.Run(ctx, faultkit.Options{
+		report, err := faultkit.Run(ctx, faultkit.Options{
 			Binary: binary, Fixture: fixture, Door: door, Only: o.only, Stderr: said, Observe: watch, CrashPoints: o.crashPoints,
-		}))
+		})
+		if err != nil {
+			return a.notProved(o, nil, report, err)
+		}
+		return a.judge(report)
 	}
 	if o.door != "stdio" {
-		return faultkit.Report{}, fail(exitUsage, "--door goes with the built-in suite; nothing was started; your own tool is proved over stdio")
+		return fail(exitUsage, "--door goes with the built-in suite; nothing was started; your own tool is proved over stdio")
 	}
 	config, err := a.rules(o.config, policy.BareOptions{})
 	if err != nil {
-		return faultkit.Report{}, err
+		return err
 	}
 	arguments, err := a.readArguments(o.args)
 	if err != nil {
-		return faultkit.Report{}, err
+		return err
 	}
 	if err := a.provable(ctx, config, o, arguments); err != nil {
-		return faultkit.Report{}, err
+		return err
 	}
 	p := faultkit.ProveOptions{
 		Binary: binary, Fixture: fixture, Config: o.config, Tool: o.tool, Args: arguments, CountCommand: shell(o.count),
@@ -120,10 +120,14 @@ func (a *app) playProof(ctx context.Context, o proveOptions, binary string) (fau
 	}
 	if o.other != "" {
 		if p.OtherArgs, err = a.readArguments(o.other); err != nil {
-			return faultkit.Report{}, err
+			return err
 		}
 	}
-	return usageOf(faultkit.ProveTool(ctx, p))
+	report, err := faultkit.ProveTool(ctx, p)
+	if err != nil {
+		return a.notProved(o, arguments, report, err)
+	}
+	return a.judge(report)
 }
 
 // shell wraps a command line for the shell of the system.
@@ -135,15 +139,6 @@ func shell(line string) []string {
 		return []string{"cmd", "/C", line}
 	}
 	return []string{"sh", "-c", line}
-}
-
-// usageOf sorts the errors of a run that judged nothing: only the flags can have
-// been wrong.
-func usageOf(report faultkit.Report, err error) (faultkit.Report, error) {
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return report, &failure{code: exitUsage, err: err}
-	}
-	return report, err
 }
 
 // judge prints the report and turns it into the exit code.
