@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,9 +40,19 @@ type Pins struct {
 	Settings Settings
 	// Now is the clock, by default time.Now.
 	Now func() time.Time
+	// Command writes a command of deed that a warning names, with what leads it to the
+	// same ledger; by default the words alone.
+	Command func(words ...string) string
 
 	mu    sync.Mutex
 	known map[deed.Tool]Pin
+}
+
+func (p *Pins) command(words ...string) string {
+	if p.Command == nil {
+		return "deed " + strings.Join(words, " ")
+	}
+	return p.Command(words...)
 }
 
 // PinName is the name of the setting that holds a tool's pin.
@@ -85,7 +96,7 @@ func (p *Pins) Check(ctx context.Context, tool deed.Tool, d *Definition) (quaran
 	p.mu.Unlock()
 	switch {
 	case pin.Quarantined():
-		return true, fmt.Sprintf("tool %s: its definition changed since it was pinned; calls are refused until it is accepted: deed tools diff %s; deed tools accept %s", tool, tool, tool), nil
+		return true, fmt.Sprintf("tool %s: its definition changed since it was pinned; calls are refused until it is accepted: %s; %s", tool, p.command("tools diff", string(tool)), p.command("tools accept", string(tool))), nil
 	case described != "" && described != d.Description:
 		return false, fmt.Sprintf("tool %s: its description changed", tool), nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/internal/daemon"
 )
 
 func (a *app) opsShowCommand() *cobra.Command {
@@ -114,16 +115,7 @@ func (p place) lookElsewhere(err error) error {
 	return fmt.Errorf("%w; nothing was done; %s shows what is in this ledger, --tenant and --ledger lead to others", err, p.command("ops list"))
 }
 
-// shellWord quotes a word for a POSIX shell where that is needed.
-func shellWord(word string) string {
-	safe := func(r rune) bool {
-		return r < 0x80 && (r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("/._-:@%+=,", r))
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !safe(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
+func shellWord(word string) string { return daemon.ShellWord(word) }
 
 // describe is the whole screen of an operation: what a person decides by comes
 // first, digests last; full leaves nothing of what look-ups read out. Its tables are

@@ -126,7 +126,7 @@ func (a *app) serve(ctx context.Context, o daemon.Options) error {
 	}
 	a.note("listening on http://" + d.Address())
 	if token := d.Bootstrap(); token != "" {
-		a.note("no auth is configured: the console at http://" + d.Address() + "/ only shows; to decide there, sign in with " + token + ", which is for the console only; deed ops decides on this machine without --server")
+		a.note("no auth is configured: the console at http://" + d.Address() + "/ only shows; to decide there, sign in with " + token + ", which is for the console only; deed ops decides on this machine without --server: " + d.Command("ops list"))
 	}
 	a.note(about.text)
 	var failed error

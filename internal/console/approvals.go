@@ -84,7 +84,7 @@ func (v *visit) approvals() {
 	})
 	status := http.StatusOK
 	if err != nil {
-		why := failureOf(err)
+		why := v.failureOf(err)
 		status, p.Problem = why.Status, why.Text
 	}
 	slices.SortStableFunc(p.Proposals, func(a, b proposal) int { return a.Ends.Compare(b.Ends) })

@@ -32,7 +32,7 @@ func (v *visit) budgets() {
 	status := http.StatusOK
 	list, err := v.console.Budgets(v.Context(), v.who)
 	if err != nil {
-		why := failureOf(err)
+		why := v.failureOf(err)
 		status, p.Problem = why.Status, why.Text
 	}
 	for _, b := range list {

@@ -29,6 +29,20 @@ func (v *visit) base() string {
 	return scheme + v.Host
 }
 
+// cli is a line of deed ops about an operation, with what leads it to the ledger.
+func (v *visit) cli(verb string, id deed.OperationID, more ...string) string {
+	words := []string{"deed", "ops", verb, string(id)}
+	switch {
+	case v.console.Ledger == "":
+		words = append(words, "--server", quote(v.base()))
+	case verb == "reconcile" && v.console.Config != "":
+		words = append(words, "--config", quote(v.console.Config), "--ledger", quote(v.console.Ledger))
+	default:
+		words = append(words, "--ledger", quote(v.console.Ledger))
+	}
+	return strings.Join(append(words, more...), " ")
+}
+
 // commandsFor lists what can be done with an operation, as commands. The
 // bearer token is left to the shell's environment; where the API asks for none it
 // decides nothing, and commands work on the ledger.
@@ -36,18 +50,6 @@ func (v *visit) commandsFor(op *deed.Operation) []command {
 	base := v.base()
 	id := string(op.ID)
 	local := v.console.Ledger != ""
-	cli := func(verb string, more ...string) string {
-		words := []string{"deed", "ops", verb, id}
-		switch {
-		case !local:
-			words = append(words, "--server", quote(base))
-		case verb == "reconcile" && v.console.Config != "":
-			words = append(words, "--config", quote(v.console.Config), "--ledger", quote(v.console.Ledger))
-		default:
-			words = append(words, "--ledger", quote(v.console.Ledger))
-		}
-		return strings.Join(append(words, more...), " ")
-	}
 	curl := func(verb string, body map[string]any) string {
 		switch {
 		case local && body != nil:
@@ -62,9 +64,9 @@ func (v *visit) commandsFor(op *deed.Operation) []command {
 		doc, _ := json.Marshal(body)
 		return text + "-H 'Content-Type: application/json' -d " + quote(string(doc)) + " " + quote(base+"/v1/operations/"+id+verb)
 	}
-	list := []command{{"Show", cli("show"), curl("", nil)}}
+	list := []command{{"Show", v.cli("show", op.ID), curl("", nil)}}
 	decide := func(label, verb string, body map[string]any, flags ...string) {
-		list = append(list, command{label, cli(verb, flags...), curl("/"+verb, body)})
+		list = append(list, command{label, v.cli(verb, op.ID, flags...), curl("/"+verb, body)})
 	}
 	switch op.EffectiveState(v.now) {
 	case deed.StateUncertain, deed.StateAbandoned:

@@ -116,7 +116,7 @@ func (v *visit) undecided(status int, problem string) {
 // notTaken says why a decision did not count. That somebody else decided is
 // said, with who and when: the page does not just look different.
 func (v *visit) notTaken(err error) {
-	why := failureOf(err)
+	why := v.failureOf(err)
 	var no *deed.ConsentError
 	switch {
 	case errors.Is(err, deed.ErrNotFound):

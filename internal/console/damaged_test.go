@@ -45,7 +45,7 @@ func TestADamagedRecordHidesNoOther(t *testing.T) {
 	if w := p.get("/op/" + string(next.ID)); w.Code != http.StatusOK {
 		t.Errorf("the page of another proposal: HTTP %d", w.Code)
 	}
-	if w := p.get(address); !strings.Contains(w.Body.String(), "The record is damaged") || !strings.Contains(w.Body.String(), "deed ops show "+string(op.ID)) {
+	if w := p.get(address); !strings.Contains(w.Body.String(), "The record is damaged") || !strings.Contains(w.Body.String(), "deed ops show "+string(op.ID)+" --server ") {
 		t.Errorf("HTTP %d: nobody is told that the record is damaged, and how it is settled: %s", w.Code, w.Body)
 	}
 }

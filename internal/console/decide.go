@@ -72,7 +72,7 @@ func (v *visit) resolve() {
 // nothing that was typed is lost; an operation that cannot be shown is an error
 // page.
 func (v *visit) refused(err error, again func(int, string)) {
-	why := failureOf(err)
+	why := v.failureOf(err)
 	if errors.Is(err, deed.ErrNotFound) {
 		v.failed(err)
 		return

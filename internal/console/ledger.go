@@ -78,7 +78,7 @@ func (v *visit) ledger() {
 	}
 	l, err := v.console.look(v.Context(), v.who, f, pageSize)
 	if err != nil {
-		why := failureOf(err)
+		why := v.failureOf(err)
 		v.list(why.Status, listing{Filter: f, Problem: why.Text})
 		return
 	}

@@ -53,7 +53,7 @@ func (v *visit) overview() {
 	p, err := v.console.survey(v.Context(), v.who)
 	status := http.StatusOK
 	if err != nil {
-		why := failureOf(err)
+		why := v.failureOf(err)
 		p.Head, p.Problem, status = why.Head, why.Text, why.Status
 	}
 	if v.partial() {
@@ -187,7 +187,7 @@ func (v *visit) flags() {
 	p, status := flagsPage{Later: query.Before != ""}, http.StatusOK
 	page, err := v.console.Runtime.List(v.Context(), v.who, query)
 	if err != nil {
-		why := failureOf(err)
+		why := v.failureOf(err)
 		status, p.Problem = why.Status, why.Text
 	}
 	for _, op := range page.Operations {

@@ -62,7 +62,7 @@ func (v *visit) uncertain() {
 	})
 	status := http.StatusOK
 	if err != nil {
-		why := failureOf(err)
+		why := v.failureOf(err)
 		status, p.Problem = why.Status, why.Text
 	}
 	rank := func(d doubt) int {

@@ -101,7 +101,7 @@ type failure struct {
 
 // failed answers for an error of the Runtime.
 func (v *visit) failed(err error) {
-	f := failureOf(err)
+	f := v.failureOf(err)
 	if f.Status == http.StatusNotFound {
 		f.Back, f.Way = "/ledger", "To the ledger"
 	} else if v.Method == http.MethodGet {
@@ -112,7 +112,7 @@ func (v *visit) failed(err error) {
 	v.show(f.Status, "failure", f.Head, f)
 }
 
-func failureOf(err error) failure {
+func (v *visit) failureOf(err error) failure {
 	var refused *deed.RefusedError
 	var damaged *deed.DamagedError
 	switch {
@@ -129,7 +129,7 @@ func failureOf(err error) failure {
 	case errors.Is(err, deed.ErrUnavailable), errors.Is(err, deed.ErrLedgerVersion), errors.Is(err, deed.ErrClosed):
 		return failure{http.StatusServiceUnavailable, "The ledger does not answer", "The question could not be answered, which is not the same as an empty answer. Nothing was changed.", "", ""}
 	case errors.As(err, &damaged):
-		return failure{http.StatusInternalServerError, "The record is damaged", err.Error() + ". It is not shown, and nothing was changed. Restore the ledger; or settle it without its arguments: deed ops show " + string(damaged.Operation.ID) + " names the commands.", "", ""}
+		return failure{http.StatusInternalServerError, "The record is damaged", err.Error() + ". It is not shown, and nothing was changed. Restore the ledger; or settle it without its arguments: " + v.cli("show", damaged.Operation.ID) + " names the commands.", "", ""}
 	case errors.Is(err, deed.ErrUnchecked):
 		return failure{http.StatusServiceUnavailable, "The edit could not be checked", err.Error() + ". Nothing was changed.", "", ""}
 	}

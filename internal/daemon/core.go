@@ -72,6 +72,8 @@ type Core struct {
 	// calls are the gateway's own sessions with the upstreams.
 	calls *tools
 	place Place
+	// reach leads commands of deed that the log names to rules and ledger.
+	reach leading
 	log   func(string)
 	flush func(context.Context) error
 	newer sync.Once
@@ -121,7 +123,8 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{Config: o.Config, Ledger: ledger, Policy: routed(o.Config.Policy(), routes), routes: routes, Clock: clock, place: o.Ledger, log: o.Log, approved: make(chan struct{}, 1), tally: console.NewTally(clock)}
+	c := &Core{Config: o.Config, Ledger: ledger, Policy: routed(o.Config.Policy(), routes), routes: routes, Clock: clock, place: o.Ledger, reach: leadingTo(o.Config, o.Ledger), log: o.Log, approved: make(chan struct{}, 1), tally: console.NewTally(clock)}
+	c.ending.reach = c.reach
 	if err := c.openConnectors(o.getenv); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
@@ -131,7 +134,7 @@ func Open(ctx context.Context, o Options) (*Core, error) {
 	}
 	c.fence = newFenced(c.Policy, ledger)
 	if o.Transport != "" {
-		c.fence.log = o.Log
+		c.fence.log, c.fence.reach = o.Log, c.reach
 	}
 	c.Policy = c.fence
 	if _, err := c.fence.look(ctx); err != nil {
@@ -183,7 +186,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 	observer := c.observe(ctx, o)
 	if o.Transport != "" {
 		c.notices, c.doubts = openNotices(c), &doubts{core: c}
-		c.outage = &outage{ledger: c.place.String(), clock: c.Clock, log: c.log}
+		c.outage = &outage{ledger: c.place.String(), clock: c.Clock, log: c.log, reach: c.reach}
 	}
 	store, err := crashing(telemetry.Measured(c.Ledger, observer), o.getenv)
 	if err != nil {
@@ -204,7 +207,7 @@ func (c *Core) wire(ctx context.Context, o Options) error {
 	c.listed = c.tellUnlisted(o)
 	c.gate, err = mcpgate.NewGate(mcpgate.GateOptions{
 		Ledger: c.Runtime, Policy: c.Policy, Clock: c.Clock, Log: o.Log,
-		Pins:             &mcpgate.Pins{Settings: c.Ledger, Now: c.Clock.Now},
+		Pins:             &mcpgate.Pins{Settings: c.Ledger, Now: c.Clock.Now, Command: c.reach.command},
 		Outcomes:         answerRules(c.Config),
 		CallIDs:          defaults.CallIDs,
 		UpstreamIdentity: c.identityOf,

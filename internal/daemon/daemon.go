@@ -121,6 +121,9 @@ func New(ctx context.Context, o Options) (*Daemon, error) {
 	}, nil
 }
 
+// Command is a command of deed that works where this gateway does.
+func (d *Daemon) Command(words ...string) string { return d.core.reach.command(words...) }
+
 // ConfigError says that the configuration cannot be served as it is.
 type ConfigError struct{ err error }
 

@@ -56,7 +56,7 @@ func (d *doubts) look(event deed.Event, logged, ended bool) {
 		number = op.AttemptNumber()
 	}
 	if logged {
-		d.core.log(doubtText(event, person))
+		d.core.log(doubtText(event, person, d.core.reach))
 	}
 	if person && d.core.notices != nil && d.first(attempt{event.OperationID, number}) {
 		d.core.notices.tell(ctx, notify.Unresolved, event, op)
@@ -78,7 +78,7 @@ func (d *doubts) first(of attempt) bool {
 }
 
 // doubtText is the line for whoever runs the gateway.
-func doubtText(event deed.Event, person bool) string {
+func doubtText(event deed.Event, person bool, reach leading) string {
 	why := strings.ReplaceAll(string(event.Reason), "_", " ")
 	if event.Name == deed.EventLeaseLost {
 		why = "the process that sent it did not report back"
@@ -87,5 +87,5 @@ func doubtText(event deed.Event, person bool) string {
 	if person {
 		next = "nothing looks it up, so a person must find out what happened"
 	}
-	return fmt.Sprintf("%s (%s) is uncertain since %s: %s; %s; deed ops show %s", event.OperationID, event.Tool, event.At.UTC().Format(time.RFC3339), why, next, event.OperationID)
+	return fmt.Sprintf("%s (%s) is uncertain since %s: %s; %s; %s", event.OperationID, event.Tool, event.At.UTC().Format(time.RFC3339), why, next, reach.command("ops show", string(event.OperationID)))
 }

@@ -152,6 +152,8 @@ type fenced struct {
 	fence  atomic.Pointer[Fence]
 	// log is told when a fence begins to stand or is lifted; nil tells nobody.
 	log func(string)
+	// reach leads the command that it names to the ledger.
+	reach leading
 }
 
 // newFenced takes a fence to stand until look has read that none does.
@@ -171,7 +173,7 @@ func (p *fenced) look(ctx context.Context) (int, error) {
 	}
 	before := p.standing()
 	p.fence.Store(f)
-	if text := fenceNews(before, p.standing(), f); text != "" && p.log != nil {
+	if text := fenceNews(before, p.standing(), f, p.reach); text != "" && p.log != nil {
 		p.log(text)
 	}
 	return 0, nil
@@ -179,11 +181,11 @@ func (p *fenced) look(ctx context.Context) (int, error) {
 
 // fenceNews says what a look at the fence has shown anew, "" for nothing: before and
 // now are what stood and stands, last is the latest fence.
-func fenceNews(before, now, last *Fence) string {
+func fenceNews(before, now, last *Fence, reach leading) string {
 	switch {
 	case now != nil && (before == nil || before.ID != now.ID):
-		return fmt.Sprintf("a fence stands since %s, set by %s: what was done from %s to then may be lost, so every call that changes something waits for a person; deed ledger fence shows it and says what to do",
-			now.SetAt.Format(time.RFC3339), now.SetBy, now.Since.Format(time.RFC3339))
+		return fmt.Sprintf("a fence stands since %s, set by %s: what was done from %s to then may be lost, so every call that changes something waits for a person; %s shows it and says what to do",
+			now.SetAt.Format(time.RFC3339), now.SetBy, now.Since.Format(time.RFC3339), reach.command("ledger fence"))
 	case now == nil && before != nil && last != nil:
 		return fmt.Sprintf("the fence of %s was lifted by %s; calls go on by their rules, and what waits for a person goes on waiting", before.SetAt.Format(time.RFC3339), last.LiftedBy)
 	}

@@ -127,7 +127,7 @@ tools:
 	}
 	text, id := <-said, string(op.ID)
 	if !strings.HasPrefix(text, id+" (shop/refund) is uncertain since 2") ||
-		!strings.HasSuffix(text, ": outcome unknown; nothing looks it up, so a person must find out what happened; deed ops show "+id) {
+		!strings.HasSuffix(text, ": outcome unknown; nothing looks it up, so a person must find out what happened; deed ops show "+id+" --config "+config.File) {
 		t.Errorf("the log says %q", text)
 	}
 

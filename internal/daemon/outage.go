@@ -17,6 +17,8 @@ type outage struct {
 	ledger string
 	clock  deed.Clock
 	log    func(string)
+	// reach leads the command that it names to the ledger.
+	reach leading
 
 	mu    sync.Mutex
 	since time.Time
@@ -91,7 +93,7 @@ func (o *outage) begins(why string) {
 		return
 	}
 	o.toldAt = o.since
-	o.log(fmt.Sprintf("ledger %s takes no writes: %s; calls that change something are refused until it does; deed doctor looks at it", o.ledger, why))
+	o.log(fmt.Sprintf("ledger %s takes no writes: %s; calls that change something are refused until it does; %s looks at it", o.ledger, why, o.reach.command("doctor")))
 }
 
 func (o *outage) ends() {

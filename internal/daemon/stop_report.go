@@ -16,6 +16,9 @@ import (
 // stopReport notes which operations become uncertain while a gateway stops: whoever
 // stopped it is told, for their callers no longer listen.
 type stopReport struct {
+	// reach leads the commands that it names to the ledger.
+	reach leading
+
 	mu    sync.Mutex
 	begun bool
 	left  []deed.OperationID
@@ -52,12 +55,12 @@ func (e *stopReport) text() string {
 	case n == 0:
 		return ""
 	case n == 1:
-		return fmt.Sprintf("stopped before 1 call had an answer: %s is uncertain and is not sent again; look with deed ops show %s", e.left[0], e.left[0])
+		return fmt.Sprintf("stopped before 1 call had an answer: %s is uncertain and is not sent again; look with %s", e.left[0], e.reach.command("ops show", string(e.left[0])))
 	case n <= mostNamed:
-		return fmt.Sprintf("stopped before %d calls had an answer: %s are uncertain and are not sent again; look with deed ops list --status uncertain", n, names(e.left))
+		return fmt.Sprintf("stopped before %d calls had an answer: %s are uncertain and are not sent again; look with %s", n, names(e.left), e.reach.command("ops list --status uncertain"))
 	default:
-		return fmt.Sprintf("stopped before %d calls had an answer: %s and %d more are uncertain and are not sent again; look with deed ops list --status uncertain",
-			n, names(e.left[:mostNamed]), n-mostNamed)
+		return fmt.Sprintf("stopped before %d calls had an answer: %s and %d more are uncertain and are not sent again; look with %s",
+			n, names(e.left[:mostNamed]), n-mostNamed, e.reach.command("ops list --status uncertain"))
 	}
 }
 

@@ -65,7 +65,7 @@ func TestAGatewayThatEndsSaysWhichCallsItLeft(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Fatal(err)
 	}
-	want := regexp.MustCompile(`(?m)^stopped before 1 call had an answer: (op_\w+) is uncertain and is not sent again; look with deed ops show op_\w+$`)
+	want := regexp.MustCompile(`(?m)^stopped before 1 call had an answer: (op_\w+) is uncertain and is not sent again; look with deed ops show op_\w+ --config ` + regexp.QuoteMeta(config.File) + `$`)
 	mu.Lock()
 	defer mu.Unlock()
 	if !want.MatchString(strings.Join(said, "\n")) {
