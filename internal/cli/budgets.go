@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -45,11 +46,15 @@ recorded, never refused.`,
 				return a.printJSON(map[string]any{"budgets": append([]budgetLine{}, budgets...)})
 			}
 			if len(budgets) == 0 {
-				return a.print("no budgets are configured")
+				return a.print(noBudgets(at))
 			}
 			rows := [][]string{{"BUDGET", "SHARE", "TENANT", "LIMIT", "HELD", "SPENT", "LEFT", "CURRENCY"}}
+			told := slices.ContainsFunc(budgets, func(b budgetLine) bool { return b.Tenant != "" })
 			for _, b := range budgets {
 				rows = append(rows, []string{b.Name, orDash(b.Share), orDash(string(b.Tenant)), b.Limit, b.Held, b.Spent, b.Left, b.Currency})
+			}
+			if !told { // a gateway does not: it answers for the tenant of the token
+				rows = without(rows, "TENANT")
 			}
 			width := a.width()
 			rows, left := fitted(rows, width, fit{"SHARE", 16}, fit{"TENANT", 12}, fit{"TENANT", 0}, fit{"BUDGET", 16})
@@ -58,6 +63,17 @@ recorded, never refused.`,
 	}
 	at.operatorFlags(list)
 	return group("budgets", "Look at budgets", list)
+}
+
+// noBudgets says where none were looked for: the ledger does not know what is limited.
+func noBudgets(at place) string {
+	switch {
+	case at.server != "":
+		return "the gateway at " + at.server + " has no budgets"
+	case at.config == "":
+		return "no configuration is named, and only one says what is limited: deed budgets list --config FILE, or --server URL"
+	}
+	return at.config + " has no budgets"
 }
 
 func orDash(text string) string {

@@ -42,6 +42,8 @@ type desk interface {
 	// Short says what an approved operation lacks in its budget, "" for nothing,
 	// and where that is not known.
 	Short(ctx context.Context, op *deed.Operation) string
+	// Where says what it looks into.
+	Where() string
 	Now() time.Time
 	Close() error
 }
@@ -82,6 +84,8 @@ type ledgerDesk struct {
 	who  deed.Principal
 	at   place
 }
+
+func (d *ledgerDesk) Where() string { return "in the ledger " + d.core.Place().String() }
 
 func (d *ledgerDesk) Now() time.Time { return d.core.Clock.Now() }
 

@@ -52,6 +52,10 @@ func (a *app) serverDesk(at place) (desk, error) {
 	return &serverDesk{client: client, base: at.server, at: at}, nil
 }
 
+func (d *serverDesk) Where() string {
+	return "that this token may see at " + d.base
+}
+
 func (d *serverDesk) Now() time.Time { return time.Now() }
 func (d *serverDesk) Close() error   { return nil }
 

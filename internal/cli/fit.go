@@ -100,6 +100,19 @@ func cut(text string, most int) string {
 	return string([]rune(text)[:max(0, most-1)]) + "…"
 }
 
+// without leaves one column out.
+func without(rows [][]string, heading string) [][]string {
+	at := slices.Index(rows[0], heading)
+	if at < 0 {
+		return rows
+	}
+	var kept [][]string
+	for _, row := range rows {
+		kept = append(kept, slices.Delete(slices.Clone(row), at, at+1))
+	}
+	return kept
+}
+
 func columnWidths(rows [][]string) []int {
 	var widths []int
 	for _, row := range rows {

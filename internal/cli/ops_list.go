@@ -153,7 +153,7 @@ func (a *app) listOperations(ctx context.Context, at place, l listing) (err erro
 		return a.printJSON(doc)
 	}
 	if len(page.Operations) == 0 {
-		return a.print("no operations")
+		return a.print(at.none("operations", d.Where(), l.narrowing()...)...)
 	}
 	if err := a.print(a.paint(operationTable(page.Operations, now, a.width()), " uncertain ")...); err != nil {
 		return err

@@ -76,7 +76,11 @@ daemon counts what the token may see; decisions are not told there.`,
 			if a.json {
 				return a.printJSON(f)
 			}
-			return a.print(a.paint(figureLines(f, now, at), "uncertain")...)
+			lines := figureLines(f, now, at)
+			if len(f.Statuses) == 0 {
+				lines = append(append(lines, ""), at.none("operations", d.Where())...)
+			}
+			return a.print(a.paint(lines, "uncertain")...)
 		}),
 	}
 	at.operatorFlags(c)

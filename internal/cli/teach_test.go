@@ -23,7 +23,7 @@ func TestErrorsOfToolsAreCounted(t *testing.T) {
 	got := s.deed("tools", "errors")
 	holds(t, got, "pay/charge  2      uncertain (tool_error)", "invalid project *", "failed (refused)", "card expired",
 		"deed tools teach pay/charge --text '^invalid project ' --dry-run --config "+s.config)
-	holds(t, s.deed("tools", "errors", "--tool", "pay/batch"), "no tool has answered an error")
+	holds(t, s.deed("tools", "errors", "--tool", "pay/batch"), "no error answers of pay/batch in the ledger ")
 	holds(t, s.deed("tools", "errors", "--json"), `"count": 2`)
 }
 

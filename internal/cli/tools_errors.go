@@ -57,7 +57,7 @@ can be taught: deed tools teach.`,
 				return a.printJSON(map[string]any{"errors": append([]recurring{}, list...), "partial": partial})
 			}
 			if len(list) == 0 {
-				return a.print("no tool has answered an error")
+				return a.print(at.none("error answers of "+toolOrAny(tool), d.Where())...)
 			}
 			return a.print(errorLines(list, partial, at)...)
 		}),
@@ -65,6 +65,13 @@ can be taught: deed tools teach.`,
 	at.operatorFlags(c)
 	c.Flags().StringVar(&tool, "tool", "", "only this `upstream/tool`")
 	return c
+}
+
+func toolOrAny(tool string) string {
+	if tool == "" {
+		return "tools"
+	}
+	return tool
 }
 
 // gatherErrors groups what tools answered; partial: there are more operations

@@ -41,7 +41,7 @@ var misuses = []struct {
 		if c.HasParent() && !c.HasSubCommands() {
 			return fmt.Sprintf("%s takes no more words, and %s follows", c.CommandPath(), found[0])
 		}
-		return fmt.Sprintf("%s has no command %s", c.CommandPath(), found[0]) + meant(nearCommands(c, strings.Trim(found[0], `"`)))
+		return fmt.Sprintf("%s has no command %s", c.CommandPath(), found[0]) + meantCommand(c, strings.Trim(found[0], `"`))
 	}},
 	{regexp.MustCompile(`^required flag\(s\) (.*) not set$`), func(c *cobra.Command, found []string) string {
 		flags := dashed(strings.Split(strings.ReplaceAll(found[0], `"`, ""), ", "))
@@ -131,6 +131,25 @@ func meant(names []string) string {
 		return ""
 	}
 	return " (did you mean " + strings.Join(names, " or ") + "?)"
+}
+
+// fewCommands is how many commands are listed to whoever names none of them.
+const fewCommands = 3
+
+func meantCommand(c *cobra.Command, word string) string {
+	if names := nearCommands(c, word); len(names) > 0 {
+		return meant(names)
+	}
+	var names []string
+	for _, child := range c.Commands() {
+		if child.IsAvailableCommand() && child.Name() != "help" {
+			names = append(names, child.Name())
+		}
+	}
+	if len(names) == 0 || len(names) > fewCommands {
+		return ""
+	}
+	return ": it has " + strings.Join(names, ", ")
 }
 
 func nearCommands(c *cobra.Command, word string) []string {

@@ -103,6 +103,9 @@ type Core struct {
 // may share.
 func (c *Core) OnDatabase() bool { return c.place.Database() }
 
+// Place is where the ledger is.
+func (c *Core) Place() Place { return c.place }
+
 // Open opens the ledger and puts a Runtime over it. It starts nothing.
 func Open(ctx context.Context, o Options) (*Core, error) {
 	if o.Log == nil {
