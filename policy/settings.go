@@ -55,6 +55,12 @@ const (
 	creationArgument = "client_id"
 )
 
+// ApprovalOf is when calls of a tool wait for a person, nil when none does.
+func (c *Config) ApprovalOf(tool deed.Tool) *Approval {
+	entry, _ := c.entry(tool)
+	return entry.Approval
+}
+
 // ToolSettings returns the settings of a tool, configured or not.
 func (c *Config) ToolSettings(tool deed.Tool) ToolSettings {
 	entry, _ := c.entry(tool)

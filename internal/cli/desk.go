@@ -42,6 +42,9 @@ type desk interface {
 	// Short says what an approved operation lacks in its budget, "" for nothing,
 	// and where that is not known.
 	Short(ctx context.Context, op *deed.Operation) string
+	// Waits says of an operation that is not sent yet why, and what it costs, where
+	// that is known.
+	Waits(ctx context.Context, op *deed.Operation) waiting
 	// Where says what it looks into.
 	Where() string
 	Now() time.Time

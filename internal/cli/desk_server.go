@@ -56,6 +56,9 @@ func (d *serverDesk) Where() string {
 	return "that this token may see at " + d.base
 }
 
+// Waits implements desk: a gateway does not tell its rules.
+func (d *serverDesk) Waits(context.Context, *deed.Operation) waiting { return waiting{} }
+
 func (d *serverDesk) Now() time.Time { return time.Now() }
 func (d *serverDesk) Close() error   { return nil }
 

@@ -22,11 +22,12 @@ type shown struct {
 	Observed        deed.OutcomeKind `json:"observed_outcome,omitempty"`
 	Receipt         *deed.Receipt    `json:"receipt,omitempty"`
 	Doubt           *doubt           `json:"doubt,omitempty"`
-	Alike           []alike          `json:"alike,omitempty"`
-	Arguments       json.RawMessage  `json:"arguments,omitempty"`
-	Result          json.RawMessage  `json:"result,omitempty"`
-	Next            []step           `json:"next,omitempty"`
-	Events          []deed.Event     `json:"events,omitempty"`
+	waiting
+	Alike     []alike         `json:"alike,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	Next      []step          `json:"next,omitempty"`
+	Events    []deed.Event    `json:"events,omitempty"`
 }
 
 func show(op *deed.Operation, now time.Time) shown {

@@ -173,6 +173,8 @@ func decided(op *deed.Operation, now time.Time, at place) []string {
 		return []string{text + "; the cancellation is noted: nothing more is tried, what was sent stands"}
 	case op.Status == deed.StatusAwaitingApproval && op.Approval != nil && op.Approval.Quorum > 1:
 		return []string{fmt.Sprintf("%s; %d of %d consents are there, nothing is sent before the last", text, len(op.Approval.Votes), op.Approval.Quorum)}
+	case op.EffectiveStatus(now) == deed.StatusAuthorized:
+		return append([]string{text}, sender(op, at)...)
 	case op.Status != deed.StatusCommitted:
 		return []string{text}
 	}

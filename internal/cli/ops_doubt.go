@@ -54,13 +54,14 @@ func doubtOf(op *deed.Operation, now time.Time) *doubt {
 	return d
 }
 
-// withSent reads what the uncertain operations of a listing carried, which
+// withSent reads what the operations of a listing that are uncertain, or wait for a
+// person, carry, which
 // listings leave out. One that cannot be read is listed without.
 func withSent(ctx context.Context, get func(context.Context, deed.OperationID) (*deed.Operation, error), list []*deed.Operation, now time.Time) []*deed.Operation {
 	whole := make([]*deed.Operation, len(list))
 	for i, op := range list {
 		whole[i] = op
-		if doubtSince(op, now).IsZero() {
+		if doubtSince(op, now).IsZero() && op.EffectiveStatus(now) != deed.StatusAwaitingApproval {
 			continue
 		}
 		if read, err := get(ctx, op.ID); err == nil {

@@ -181,7 +181,8 @@ func fenceOver(d desk, list []*deed.Operation, now time.Time) *api.Fence {
 }
 
 // operationTable has a row for each operation, and of uncertain ones how long
-// they have been so, what was sent and when, and what the latest look-up said. It is
+// they have been so, what was sent and when, and what the latest look-up said; of
+// those that wait for a person, what they ask for. It is
 // no wider than width, 0 for any, as far as ids, statuses and keys allow, which stay
 // whole: where they have no room beside tool and time, keys stand below.
 func operationTable(list []*deed.Operation, now time.Time, width int) []string {
@@ -189,6 +190,10 @@ func operationTable(list []*deed.Operation, now time.Time, width int) []string {
 	head := []string{"OPERATION", "STATUS", "TOOL", "TENANT", "ACTOR", "BEGUN"}
 	if doubts {
 		head = append(head, "UNCERTAIN FOR", "SENT", "LOOKED UP")
+	}
+	proposals := slices.ContainsFunc(list, func(op *deed.Operation) bool { return proposed(op, now) != "-" })
+	if proposals {
+		head = append(head, "ARGUMENTS")
 	}
 	rows := [][]string{append(head, "MATTER", "KEY")}
 	for _, op := range list {
@@ -199,7 +204,10 @@ func operationTable(list []*deed.Operation, now time.Time, width int) []string {
 				row = append(row[:len(row)-3], short(max(0, now.Sub(d.Since))), d.text(now), d.LookedUp.text(now))
 			}
 		}
-		rows = append(rows, append(row, orDash(string(op.Matter)), orDash(keyText(op.Key))))
+		if proposals {
+			row = append(row, proposed(op, now))
+		}
+		rows = append(rows, append(row, orDash(matterText(op.Matter)), orDash(keyText(op.Key))))
 	}
 	if width <= 0 || tableWidth(rows) <= width {
 		return table(rows)
@@ -211,8 +219,8 @@ func operationTable(list []*deed.Operation, now time.Time, width int) []string {
 // telling first.
 func inOrder() []fit {
 	return []fit{
-		{"TENANT", 0}, {"LOOKED UP", 0}, {"SENT", 24}, {"MATTER", 16}, {"ACTOR", 12}, {"MATTER", 0}, {"ACTOR", 0},
-		{"SENT", 0}, {"UNCERTAIN FOR", 0}, {"BEGUN", 0}, {"TOOL", 12},
+		{"TENANT", 0}, {"LOOKED UP", 0}, {"SENT", 24}, {"ARGUMENTS", 24}, {"MATTER", 16}, {"ACTOR", 12}, {"MATTER", 0}, {"ACTOR", 0},
+		{"SENT", 0}, {"UNCERTAIN FOR", 0}, {"ARGUMENTS", 0}, {"BEGUN", 0}, {"TOOL", 12},
 	}
 }
 

@@ -52,8 +52,8 @@ func beware(op *deed.Operation) string {
 }
 
 // approvalLines say what consent the operation carries or waits for.
-func approvalLines(op *deed.Operation, now time.Time) []string {
-	a := op.Approval
+func approvalLines(s shown, now time.Time) []string {
+	a := s.Approval
 	if a == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func approvalLines(op *deed.Operation, now time.Time) []string {
 		until = time.Time{}
 	}
 	lines := append([]string{"", "approval"}, indented(facts([][2]string{
-		{"digest", string(a.Digest)}, {"asked by", string(a.AskedBy)}, {"asked", when(a.AskedAt, now)}, {"until", when(until, now)},
+		{"because", s.Because}, {"costs", s.Costs}, {"digest", string(a.Digest)}, {"asked by", string(a.AskedBy)}, {"asked", when(a.AskedAt, now)}, {"until", when(until, now)},
 		{"may approve", strings.Join(may, ", ")}, {"votes", votes}, {"revision", a.Revision}, {"used", used},
 	}))...)
 	for _, vote := range a.Votes {

@@ -47,6 +47,7 @@ may follow. The arguments of a proposal that waits for a person are always shown
 				if s.Alike, err = alikes(ctx, d, op, now); err != nil {
 					return err
 				}
+				s.waiting = d.Waits(ctx, op)
 			}
 			s.Events, s.Next = events, slices.Concat(heldBack(op, events), heldByTwin(op, s.Alike, now, at), nextSteps(op, now, d.Outlook(op), at))
 			if arguments || a.json {
@@ -124,12 +125,12 @@ func describe(s shown, now time.Time, full bool, width int) []string {
 	op := s.Operation
 	lines := facts([][2]string{
 		{"operation", string(op.ID)}, {"status", standing(op, now)}, {"message", op.Message}, {"decided by", op.DecidedBy},
-		{"tool", string(op.Tool) + " (" + string(op.Effect) + ")"}, {"about", string(op.Matter)}, {"key", keyWithOrigin(s)},
+		{"tool", string(op.Tool) + " (" + string(op.Effect) + ")"}, {"about", matterText(op.Matter)}, {"key", keyWithOrigin(s)},
 		{"tenant", string(op.Tenant)}, {"actor", string(op.Actor)}, {"meta", metaText(op.Meta)},
 		{"begun", when(op.CreatedAt, now)}, {settledWord(s.EffectiveStatus), when(op.SettledAt, now)}, {"delivered", when(op.DeliveredAt, now)},
 		{"in place of", string(op.Supersedes)}, {"replaced by", string(op.SupersededBy)}, {"beware", beware(op)},
 	})
-	lines = append(lines, approvalLines(op, now)...)
+	lines = append(lines, approvalLines(s, now)...)
 	lines = append(lines, alikeLines(s.Alike, now, width)...)
 	lines = append(lines, attemptLines(op, now, width)...)
 	lines = append(lines, lookUpLines(op, s.Events, now, full, width)...)

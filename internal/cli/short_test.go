@@ -23,7 +23,7 @@ upstreams:
 budgets:
   refunds: {limit: 100.00, currency: EUR, window: 24h}
 tools:
-  pay/refund: {effect: non_idempotent, approval: required, budget: {name: refunds, amount: /amount, currency: EUR}}
+  pay/refund: {effect: non_idempotent, approval: required, matter: [/order], budget: {name: refunds, amount: /amount, currency: EUR}}
   pay/goodwill: {effect: non_idempotent, budget: {name: refunds, amount: /amount, currency: EUR}}
 `
 
@@ -41,8 +41,17 @@ func TestWhoApprovesWhatTheBudgetHasNoRoomForIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			op := proposed(t, config, c.spent)
+			room := fmt.Sprintf("60.00 EUR of budget refunds, which has %d.00 left; nothing is held for it until it is sent", 100-c.spent)
+			if c.want != "" {
+				room += ", and for that there is no room"
+			}
+			holds(t, deedCommand(t, "ops", "show", string(op.ID), "--config", config), "because   every call of this tool waits (approval: of its entry)\n", "costs     "+room+"\n")
+			ledger := filepath.Join(filepath.Dir(config), "ledger.db")
+			holds(t, deedCommand(t, "ops", "show", string(op.ID), "--ledger", ledger), "because   the configuration of its gateway says so; with --config FILE the rule is named\n")
+			holds(t, deedCommand(t, "ops", "list", "--status", "awaiting_approval", "--ledger", ledger), "ARGUMENTS", string(op.Arguments), " 1042 ")
 			got := deedCommand(t, "ops", "approve", string(op.ID), "--digest", string(op.Approval.Digest), "--config", config)
-			holds(t, got, string(op.ID)+" is authorized")
+			holds(t, got, string(op.ID)+" is authorized", "\na gateway that has its tool and runs on this ledger sends it by itself, within seconds, until ",
+				"\nwhere none runs: deed ops run "+string(op.ID)+" --config "+config+"\n")
 			if c.want == "" {
 				if strings.Contains(got, "budget") {
 					t.Errorf("a budget with room is spoken of: %s", got)
@@ -106,7 +115,7 @@ func proposed(t *testing.T, file string, spent int) *deed.Operation {
 	call := func(tool deed.Tool, amount int) (deed.Answer, *deed.Grant) {
 		answer, grant, err := rt.Claim(t.Context(), deed.Call{
 			Principal: deed.Principal{Tenant: "default", Actor: "support", Rights: []deed.Right{deed.RightCall}},
-			Tool:      tool, Key: deed.OperationKey("short:" + tool.Name() + ":first"), Arguments: fmt.Appendf(nil, `{"amount":%d}`, amount),
+			Tool:      tool, Key: deed.OperationKey("short:" + tool.Name() + ":first"), Arguments: fmt.Appendf(nil, `{"amount":%d,"order":"1042"}`, amount),
 		})
 		if err != nil {
 			t.Fatal(err)
