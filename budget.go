@@ -56,6 +56,21 @@ func (b Budget) Since(now time.Time) time.Time {
 	return now.Add(-b.Window)
 }
 
+// Until is when all that was spent in the calendar's window stops counting: the zero
+// time where no boundary ends it, but each sum has an end of its own or none.
+func (b Budget) Until(now time.Time) time.Time {
+	from := b.Since(now)
+	switch b.Calendar {
+	case "day":
+		return from.AddDate(0, 0, 1)
+	case "week":
+		return from.AddDate(0, 0, 7)
+	case "month":
+		return from.AddDate(0, 1, 0)
+	}
+	return time.Time{}
+}
+
 // Counts reports whether a spent booking of that time counts at now: from a
 // calendar boundary on, or within the window.
 func (b Budget) Counts(at, now time.Time) bool {
@@ -89,12 +104,18 @@ type BudgetRefusal struct {
 	Left     Amount
 	// Held is what unconfirmed operations hold of it.
 	Held Amount
+	// Until is when what was spent stops counting, zero where that is not one moment.
+	Until time.Time
 }
 
 // Text says it to people.
 func (r BudgetRefusal) Text() string {
-	return fmt.Sprintf("%s %s does not fit budget %s: %s left, %s held by unconfirmed operations",
+	text := fmt.Sprintf("%s %s does not fit budget %s: %s left, %s held by unconfirmed operations",
 		r.Amount, r.Currency, r.Budget, max(0, r.Left), r.Held)
+	if !r.Until.IsZero() {
+		text += "; what was spent counts until " + stamp(r.Until)
+	}
+	return text
 }
 
 // errNoSum is a Store that does not answer what it was asked.
@@ -140,9 +161,9 @@ func (rule Rule) charged(out Outcome) (actual *Amount) {
 func (sum BudgetSum) left(budget Budget) Amount { return budget.Limit.Plus(-sum.Held.Plus(sum.Spent)) }
 
 // fit answers whether an amount fits what is left of a budget.
-func (sum BudgetSum) fit(budget Budget, amount Amount) (BudgetRefusal, bool) {
+func (sum BudgetSum) fit(budget Budget, amount Amount, now time.Time) (BudgetRefusal, bool) {
 	left := sum.left(budget)
 	return BudgetRefusal{
-		Budget: budget.Name, Share: sum.Scope, Currency: budget.Currency, Amount: amount, Left: left, Held: sum.Held,
+		Budget: budget.Name, Share: sum.Scope, Currency: budget.Currency, Amount: amount, Left: left, Held: sum.Held, Until: budget.Until(now),
 	}, amount <= left
 }

@@ -61,7 +61,7 @@ func (c *claim) fit(q inquiry, r ruling) ruling {
 		no.text = errNoSum.Error()
 		return no
 	}
-	why, fits := q.view.Budgets[0].fit(c.rule.Spend.Budget, amount)
+	why, fits := q.view.Budgets[0].fit(c.rule.Spend.Budget, amount, q.now)
 	if fits {
 		return r
 	}

@@ -26,7 +26,7 @@ func (c *Core) Short(ctx context.Context, who deed.Principal, op *deed.Operation
 		return deed.BudgetRefusal{}, false, err
 	}
 	short := deed.BudgetRefusal{
-		Budget: budget.Name, Share: budget.Share(op.Actor, op.Tool, op.Meta), Currency: budget.Currency, Amount: amount, Left: budget.Limit,
+		Budget: budget.Name, Share: budget.Share(op.Actor, op.Tool, op.Meta), Currency: budget.Currency, Amount: amount, Left: budget.Limit, Until: budget.Until(c.Clock.Now()),
 	}
 	for _, s := range shares {
 		if s.Share == short.Share {
