@@ -40,11 +40,15 @@ func (a *app) configCheckCommand() *cobra.Command {
 			case err != nil:
 				return &failure{code: exitUsage, err: err}
 			}
+			set := configuredBy(config)
+			if set.Ledger == "" {
+				set.Ledger, set.DefaultLedger = a.defaultLedger(), true
+			}
 			if a.json {
 				return a.printJSON(map[string]any{
 					"file": args[0], "problems": []policy.Problem{}, "policy_revision": config.Revision,
 					"upstreams": len(config.Upstreams), "tools": len(config.Tools), "tokens": len(config.Auth.Tokens),
-					"configured": configuredBy(config), "warnings": warnings(config),
+					"configured": set, "warnings": append(warnings(config), writtenOut(config)...),
 				})
 			}
 			lines := []string{fmt.Sprintf("%s is in order: %s, %s, %s; revision %s", args[0],
@@ -52,7 +56,10 @@ func (a *app) configCheckCommand() *cobra.Command {
 			if w := warnings(config); len(w) > 0 {
 				lines[0] = args[0] + " can be read: " + strings.Join(w, "; ")
 			}
-			lines = append(lines, indented(configuredBy(config).lines())...)
+			lines = append(lines, indented(set.lines())...)
+			for _, text := range writtenOut(config) {
+				lines = append(lines, "warning: "+text)
+			}
 			if len(config.Tools) > 0 {
 				at := place{config: args[0]}
 				lines = append(lines, "no server was asked: "+at.command("tools")+" and "+at.command("doctor")+" compare its tools with what the servers list")

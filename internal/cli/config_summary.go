@@ -16,7 +16,9 @@ import (
 // configured is what a configuration sets up, in names and numbers: no secret and
 // no value of a variable is among them, and nothing is connected to.
 type configured struct {
-	Ledger        string   `json:"ledger,omitempty"`
+	Ledger string `json:"ledger,omitempty"`
+	// DefaultLedger: the file names none.
+	DefaultLedger bool     `json:"ledger_is_the_default,omitempty"`
 	Listen        string   `json:"listen"`
 	Upstreams     []string `json:"upstreams"`
 	Connectors    []string `json:"connectors"`
@@ -73,6 +75,24 @@ func warnings(c *policy.Config) []string {
 	return []string{"it declares no upstream, connector, HTTP API or program, so there is nothing to guard; write one under upstreams:, connectors:, http: or programs:, or name the server's command: deed mcp --config FILE -- COMMAND"}
 }
 
+// writtenOut warns of secrets that stand in the file, without showing them.
+func writtenOut(c *policy.Config) []string {
+	var list []string
+	for _, found := range c.WrittenOut() {
+		list = append(list, fmt.Sprintf("%s looks like a secret that is written out; write %q there, and set the variable in the environment of deed", found.Path, found.Instead))
+	}
+	return list
+}
+
+// defaultLedger is the ledger of a configuration that names none, "" where it cannot be told.
+func (a *app) defaultLedger() string {
+	path, err := a.surroundings().DefaultLedger()
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
 func names[T any](m map[string]T) []string {
 	return append([]string{}, slices.Sorted(maps.Keys(m))...)
 }
@@ -107,8 +127,12 @@ func (c configured) lines() []string {
 	if c.Routes > 0 {
 		api += fmt.Sprintf(" (%s)", many(c.Routes, "route"))
 	}
+	ledger := c.Ledger
+	if c.DefaultLedger && ledger != "" {
+		ledger += " (the default: the file names none)"
+	}
 	return facts([][2]string{
-		{"ledger", c.Ledger}, {"listens on", c.Listen}, {"upstreams", part(c.Upstreams)}, {"connectors", part(c.Connectors)}, {"http", api}, {"programs", part(c.Programs)},
+		{"ledger", ledger}, {"listens on", c.Listen}, {"upstreams", part(c.Upstreams)}, {"connectors", part(c.Connectors)}, {"http", api}, {"programs", part(c.Programs)},
 		{"tools", strings.Join(tools, ", ")}, {"budgets", part(c.Budgets)}, {"webhooks", part(c.Webhooks)},
 		{"confirmations", part(c.Confirmations)}, {"tokens", known},
 	})
