@@ -113,7 +113,7 @@ func advise(config *Config, policy deed.Policy, tool ListedTool) Advice {
 	}
 	switch {
 	case tool.Made && rule.Mutates():
-		a.Better = append(betterDerivation(tool, rule), betterMade(entry, a.Guarantee, rule)...)
+		a.Better = append(betterDerivation(tool, rule), betterMade(tool, entry, a.Guarantee, rule)...)
 	case tool.Made:
 	default:
 		a.Better = append(a.Better, betterClass(entry, tool, rule)...)
@@ -192,11 +192,8 @@ func betterKey(tool ListedTool, rule deed.Rule) []string {
 	case rule.Key.Need == deed.NeedOptional:
 		return []string{"key: required, or key: {from: [...]}: a call without a key cannot be repeated, only guarded against equal ones"}
 	}
-	for _, name := range tool.Arguments {
-		if name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "Id") {
-			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-			return []string{"name key parts, such as key: {from: [tenant, tool, meta.run, " + pointer + "]}: a model that asks again then means the same operation"}
-		}
+	if i := slices.IndexFunc(tool.Arguments, namesThing); i >= 0 {
+		return []string{"name key parts, such as key: {from: [tenant, tool, meta.run, " + pointerTo(tool.Arguments[i]) + "]}: a model that asks again then means the same operation"}
 	}
 	return nil
 }
@@ -222,7 +219,7 @@ func betterDerivation(tool ListedTool, rule deed.Rule) []string {
 
 func betterOutcome(tool ListedTool, entry Tool) []string {
 	if tool.Own {
-		return betterMatter(entry)
+		return betterMatter(tool, entry)
 	}
 	var better []string
 	if entry.Receipt.ID == "" {
@@ -231,20 +228,13 @@ func betterOutcome(tool ListedTool, entry Tool) []string {
 	if len(entry.Failed) == 0 && entry.IsError == IsErrorUncertain {
 		better = append(better, "write failed: rules for error texts that prove that nothing happened: other errors go to a person")
 	}
-	return append(better, betterMatter(entry)...)
-}
-
-func betterMatter(entry Tool) []string {
-	if len(entry.Matter) > 0 {
-		return nil
-	}
-	return []string{"write matter: [/order_id] or whatever arguments say what the call is about: then a call about the same thing in other words waits while one is unresolved"}
+	return append(better, betterMatter(tool, entry)...)
 }
 
 // betterMade is for tools that deed makes: what their descriptions say is not
 // asked for again.
-func betterMade(entry Tool, stands Guarantee, rule deed.Rule) []string {
-	better := betterMatter(entry)
+func betterMade(tool ListedTool, entry Tool, stands Guarantee, rule deed.Rule) []string {
+	better := betterMatter(tool, entry)
 	switch {
 	case rule.Effect == deed.EffectIdempotent:
 	case stands == GuaranteeNeither:

@@ -3,6 +3,8 @@
 package policy_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,10 +72,12 @@ tools:
 		{Tool: "a/mail_read", Made: true},
 		{Tool: "a/wrong_part", Arguments: []string{"order_id"}, Made: true, Looks: true},
 	}
-	const matter = "write matter: [/order_id] or whatever arguments say what the call is about: then a call about the same thing in other words waits while one is unresolved"
+	const effect = ": then a call about the same thing in other words waits while one is unresolved"
+	const matter = "write matter: [/message_id], or whatever arguments say what the call is about" + effect
+	const none = "write matter: and pointers to the arguments that say what the call is about, if any do" + effect
 	lost := "write lookups in its connector's description, and what they look for: until then a lost answer goes to a person"
 	want := map[deed.Tool][]string{
-		"a/mail_send": {matter}, "a/lost": {matter, lost}, "a/mail_read": nil,
+		"a/mail_send": {matter}, "a/lost": {none, lost}, "a/mail_read": nil,
 		"a/wrong_part": {"its schema has no argument oder_id, of which the key is derived: every call without it is refused; did you mean /order_id?", lost},
 	}
 	for _, a := range policy.Advise(config, tools) {
@@ -82,6 +86,21 @@ tools:
 		}
 		if probed := a.Guarantee == policy.GuaranteeProbed; probed != (a.Tool == "a/mail_send") {
 			t.Errorf("%s: %s", a.Tool, a.Guarantee)
+		}
+	}
+}
+
+func TestTheProposedMatterIsOfTheArgumentsThatTheToolHas(t *testing.T) {
+	config := parse(t, "upstreams: {a: {command: [x]}}\ntools: {a/do: {effect: non_idempotent}}\n")
+	for want, arguments := range map[string][]string{
+		"matter: [/order_id],":     {"amount", "request_id", "order_id"},
+		"matter: [/to, /subject],": {"subject", "text", "to"},
+		"matter: [/path],":         {"content", "path"},
+		"matter: and pointers":     {"content"},
+	} {
+		advice := policy.Advise(config, []policy.ListedTool{{Tool: "a/do", Arguments: arguments}})
+		if !slices.ContainsFunc(advice[0].Better, func(text string) bool { return strings.Contains(text, want) }) {
+			t.Errorf("of %v it proposes %q, want %s", arguments, advice[0].Better, want)
 		}
 	}
 }
