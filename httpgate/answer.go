@@ -83,7 +83,7 @@ func (s *side) answered(w http.ResponseWriter, r *http.Request, route *Route, a 
 		}
 		return
 	}
-	if s.refusal(route, a).write(w, r) == nil {
+	if s.refusal(r, route, a).write(w, r) == nil {
 		s.delivered(r, a)
 	}
 }

@@ -26,6 +26,16 @@ func carriesKey(name string) bool {
 	return name == keyheader.Name || name == "X-Idempotency-Key"
 }
 
+// namesOperation reports whether a request brings a key in a header.
+func namesOperation(h http.Header) bool {
+	for name := range h {
+		if carriesKey(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // carriers are the identities that a request brings: header, and body where the
 // profile has a member for it. wrong says what is the matter with their shape.
 func (r *Route) carriers(x *reading) (list []deed.Carrier, wrong string) {

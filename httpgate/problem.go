@@ -77,12 +77,16 @@ func gone(err error) refused {
 }
 
 // refusal says no, or not yet, in the words of the route's profile.
-func (s *side) refusal(route *Route, a deed.Answer) refused {
+func (s *side) refusal(r *http.Request, route *Route, a deed.Answer) refused {
 	status := statusOf(a)
 	if spoken := route.speaks.wordsFor(a); spoken.status != 0 {
 		status = spoken.status
 	}
-	return s.worded(route, a, status, problems.Of(status, a, route.speaks.keyShape()))
+	words := problems.Of(status, a, route.speaks.keyShape())
+	if len(a.Rule.Key.From) > 0 && !namesOperation(r.Header) {
+		words = words.Keyless()
+	}
+	return s.worded(route, a, status, words)
 }
 
 // unanswered tells of a request of which nothing is recorded and that got no answer.

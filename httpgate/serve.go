@@ -117,7 +117,7 @@ func (s *side) serveRead(w http.ResponseWriter, r *http.Request, route *Route, v
 	case err != nil:
 		gone(err).write(w, r)
 	case grant == nil:
-		s.refusal(route, answer).write(w, r)
+		s.refusal(r, route, answer).write(w, r)
 	default:
 		s.pass.ServeHTTP(w, r)
 		_, _ = s.runtime.Settle(r.Context(), grant, deed.Outcome{Kind: deed.OutcomeSuccess})
@@ -145,7 +145,7 @@ func (s *side) guard(w http.ResponseWriter, r *http.Request, route *Route, value
 		s.unguarded(w, r, x.body)
 		return
 	case wrong != "":
-		s.refusal(route, deed.Answer{Decision: deed.Denied, Reason: reason, Text: wrong}).write(w, r)
+		s.refusal(r, route, deed.Answer{Decision: deed.Denied, Reason: reason, Text: wrong}).write(w, r)
 		return
 	}
 	answer, grant, err := s.runtime.Claim(r.Context(), call)

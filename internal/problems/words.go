@@ -19,6 +19,7 @@ const (
 	titleMissing     = "Idempotency-Key is missing"
 	titleUsed        = "Idempotency-Key is already used"
 	titleOutstanding = "A request is outstanding for this Idempotency-Key"
+	titleShape       = "Idempotency-Key has the wrong shape"
 )
 
 // KeyShape is the shape of keys where a dialect has no other.
@@ -58,9 +59,26 @@ func Of(status int, a deed.Answer, shape string) Words {
 	case deed.Expired:
 		return Words{kind, "It is too late", "it never ran, and may not run under this key any more"}
 	case deed.Denied:
+		if a.Reason == deed.ReasonMissingOperationKey && len(a.Rule.Key.From) > 0 {
+			return Words{kind, "The key cannot be derived", "nothing was sent; send what the key is derived from, or a key of your program's in its place"}
+		}
 		return denied(kind, a.Reason, shape)
 	}
 	return attempted(status, a)
+}
+
+// Keyless are the words for a request that named its operation in another way than by
+// the header, which they would name.
+func (w Words) Keyless() Words {
+	switch w.Title {
+	case titleUsed:
+		w.Title = "The key is already used"
+	case titleOutstanding:
+		w.Title = "A request is outstanding for this key"
+	case titleShape:
+		w.Title = "The key has the wrong shape"
+	}
+	return w
 }
 
 // failed are the words for a failure of an earlier request.
@@ -115,7 +133,7 @@ func denied(kind string, reason deed.Reason, shape string) Words {
 		if shape == "" {
 			shape = KeyShape
 		}
-		return Words{kind, "Idempotency-Key has the wrong shape", "nothing was sent; a key has " + shape}
+		return Words{kind, titleShape, "nothing was sent; a key has " + shape}
 	case deed.ReasonKeyCarriersDisagree:
 		return Words{kind, "The request carries two different keys", "nothing was sent; it must carry one"}
 	case deed.ReasonBadArguments:

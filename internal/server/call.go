@@ -11,6 +11,7 @@ import (
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/api"
 	"github.com/deed-run/deed/internal/keyheader"
+	"github.com/deed-run/deed/internal/problems"
 )
 
 // call answers POST /v1/tools/{upstream}/{tool}/calls.
@@ -49,7 +50,7 @@ func (s *Server) call(x *exchange) reply {
 func (s *Server) badKey(wrong string) reply {
 	a := deed.Answer{Decision: deed.Denied, Reason: deed.ReasonBadKey, Text: wrong}
 	code := codeOf(a)
-	return answer(code, problemOf(code, a, s.verdict(a)))
+	return answer(code, problemOf(code, problems.Of(code, a, ""), a, s.verdict(a)))
 }
 
 // familyOf is the family of a key: the request's word, else the tool's rule.

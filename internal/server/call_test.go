@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,6 +145,30 @@ func TestARepeatIsReplayedForItsCaller(t *testing.T) {
 			r.t.Errorf("%+v", p)
 		}
 	})
+}
+
+// The words name the carrier of the key, which is not always the header.
+func TestAProblemOfAKeyThatNoHeaderCarriedDoesNotNameTheHeader(t *testing.T) {
+	r := newRig(t, func(rule *deed.Rule) { rule.Key.From = []string{"meta.run", "/order_id"} })
+	call := func(run, amount string) *response {
+		return r.do(request{as: "agent", method: "POST", path: "/v1/tools/pay/refund/calls", body: `{"arguments":{"order_id":"1042","amount":` + amount + `},"meta":{` + run + `}}`})
+	}
+	p := call("", "12").want(400, deed.Denied, deed.ReasonMissingOperationKey)
+	if p.Title != "The key cannot be derived" || !strings.Contains(p.Detail, "the key is derived from meta.run, which the call does not carry") {
+		t.Errorf("%q: %q", p.Title, p.Detail)
+	}
+	if got := call(`"run":"r1"`, "12"); got.Code != 200 {
+		t.Fatalf("%s", got.Body)
+	}
+	if p := call(`"run":"r1"`, "13").want(422, deed.Conflict, deed.ReasonKeyReused); p.Title != "The key is already used" {
+		t.Errorf("%q", p.Title)
+	}
+	claim := func(more string) *response {
+		return r.post("/v1/claims", `{"tool":"pay/refund","arguments":{"order_id":"1","amount":1},`+more+`}`)
+	}
+	if p := claim(`"key":"short"`).want(400, deed.Denied, deed.ReasonBadKey); p.Title != "The key has the wrong shape" {
+		t.Errorf("%q", p.Title)
+	}
 }
 
 func TestAnotherTenantsKeyIsAnotherKey(t *testing.T) {

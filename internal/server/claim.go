@@ -47,6 +47,9 @@ func (s *Server) claim(x *exchange) reply {
 	if err != nil {
 		return s.failure(err)
 	}
+	if len(body.Derive) > 0 {
+		a.Rule.Key.From = body.Derive
+	}
 	if grant == nil {
 		return s.answered(x, a, func(v api.Verdict) any { return api.ClaimAnswer{Verdict: v} })
 	}

@@ -52,7 +52,7 @@ func TestTheSameClaimTokenGetsTheSameGrant(t *testing.T) {
 			r.t.Errorf("the lost answer's repeat (-first +again):\n%s", diff)
 		}
 		p := r.post("/v1/claims", claimBody("job-8/1")).want(409, deed.InProgress, deed.ReasonLeaseLive)
-		if p.RetryAfter != 25 || p.Title != "A request is outstanding for this Idempotency-Key" {
+		if p.RetryAfter != 25 || p.Title != "A request is outstanding for this key" {
 			r.t.Errorf("%+v", p)
 		}
 		r.do(request{as: "reader", method: "POST", path: "/v1/claims", body: claimBody("job-7/1")}).want(409, deed.InProgress, deed.ReasonLeaseLive)

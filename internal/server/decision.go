@@ -11,6 +11,7 @@ import (
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/api"
+	"github.com/deed-run/deed/internal/keyheader"
 	"github.com/deed-run/deed/internal/problems"
 )
 
@@ -91,7 +92,11 @@ func (s *Server) answered(x *exchange, a deed.Answer, body func(api.Verdict) any
 	if code < 300 {
 		r = answer(code, body(v))
 	} else {
-		r = answer(code, problemOf(code, a, v))
+		words := problems.Of(code, a, "")
+		if x.Header.Get(keyheader.Name) == "" {
+			words = words.Keyless()
+		}
+		r = answer(code, problemOf(code, words, a, v))
 	}
 	if code == http.StatusAccepted && a.Operation != nil {
 		r.header.Set("Location", "/v1/operations/"+string(a.Operation.ID))
@@ -115,9 +120,8 @@ func comesBack(a deed.Answer, code int) bool {
 
 func seconds(d time.Duration) float64 { return math.Ceil(d.Seconds()) }
 
-// problemOf is the problem that says no.
-func problemOf(code int, a deed.Answer, v api.Verdict) *api.Problem {
-	words := problems.Of(code, a, "")
+// problemOf is the problem that says no in these words.
+func problemOf(code int, words problems.Words, a deed.Answer, v api.Verdict) *api.Problem {
 	if text := deed.Told(a.Text); text != "" {
 		words.Detail += " (" + text + ")"
 	}
