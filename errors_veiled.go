@@ -2,7 +2,10 @@
 
 package deed
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Veiled is an error with two readers. What happened is told to whoever asked; what
 // names addresses behind the gateway (RFC 9457 section 5) is for the log and for the
@@ -30,4 +33,14 @@ func (e *Veiled) Unwrap() error { return e.Err }
 func Told(text string) string {
 	told, _, _ := strings.Cut(text, veil)
 	return told
+}
+
+// Whole is the text of an error for whoever may read what a [Veiled] error keeps back:
+// that tells the same as what is told, in full.
+func Whole(err error) string {
+	text := err.Error()
+	if v, ok := errors.AsType[*Veiled](err); ok {
+		text = strings.Replace(text, v.Error(), Whole(v.Err), 1)
+	}
+	return text
 }

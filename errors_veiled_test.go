@@ -28,6 +28,11 @@ func TestACallerIsToldWhatHappenedAndNotWhere(t *testing.T) {
 	if got, want := inner.Error(), "the connection was refused; behind the gateway: POST http://10.0.0.7/in: EOF"; got != want {
 		t.Errorf("the record has %q, want %q", got, want)
 	}
+	for _, err := range []error{fmt.Errorf("tools/list: no answer: %w", inner), fmt.Errorf("tools/list: no answer: %w", &deed.Veiled{Told: "no session", Err: inner})} {
+		if got, want := deed.Whole(err), "tools/list: no answer: POST http://10.0.0.7/in: EOF"; got != want {
+			t.Errorf("whoever may read addresses reads %q, want %q", got, want)
+		}
+	}
 	if !errors.Is(inner, io.EOF) {
 		t.Error("the kind of the error is lost")
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
 )
 
@@ -48,7 +49,7 @@ func (g *Gate) list(ctx context.Context, s *Session, h http.Header, params json.
 		// The list is for others too, so it goes on when this client leaves.
 		l.err = g.ask(context.WithoutCancel(ctx), s, h, params)
 		if l.err != nil {
-			g.log(fmt.Sprintf("upstream %s: tools/list: %v", s.Upstream, l.err))
+			g.log(fmt.Sprintf("upstream %s: tools/list: %s", s.Upstream, deed.Whole(l.err)))
 		}
 		known := len(g.catalog.names(s.Upstream)) > 0
 		g.catalog.mu.Lock()

@@ -47,12 +47,16 @@ func (l *stdioLink) ensure(ctx context.Context, reopen bool) (*child, error) {
 	if !reopen || initialize.Raw == nil {
 		return c, nil
 	}
+	which := "the upstream"
+	if old != nil {
+		which = "the restarted upstream"
+	}
 	if _, err := l.own(ctx, c, "initialize", initialize.Params); err != nil {
-		return nil, fmt.Errorf("initialise the restarted upstream %q: %w; nothing of the request was sent", l.command.Name, err)
+		return nil, fmt.Errorf("initialise %s %q: %w; nothing of the request was sent", which, l.command.Name, err)
 	}
 	if initialized.Raw != nil {
 		if _, err := c.lines.write(initialized.Raw, nil); err != nil {
-			return nil, fmt.Errorf("initialise the restarted upstream %q: %w; nothing of the request was sent", l.command.Name, err)
+			return nil, fmt.Errorf("initialise %s %q: %w; nothing of the request was sent", which, l.command.Name, err)
 		}
 	}
 	l.mu.Lock()

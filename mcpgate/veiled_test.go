@@ -47,7 +47,7 @@ func hangingUp(t *testing.T) string {
 func TestAClientIsToldTheUpstreamsNameAndNotItsAddress(t *testing.T) {
 	for name, c := range map[string]struct{ url, told string }{
 		"nobody listens": {"http://127.0.0.1:1/inner/mcp", "not sent to the upstream billing: connection refused"},
-		"no such name":   {"http://deed-test.invalid/inner/mcp", "not sent to the upstream billing: DNS"},
+		"no such name":   {"http://deed-test.invalid/inner/mcp", "not sent to the upstream billing: its name was not found (DNS)"},
 		"it hangs up":    {hangingUp(t), "no answer from the upstream billing: "},
 	} {
 		t.Run(name, func(t *testing.T) {

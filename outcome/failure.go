@@ -97,10 +97,13 @@ func FailureName(err error) string {
 	return "transport"
 }
 
-// Told is what callers may read of a transport error: its FailureName, but for those in deed's own words, which name no address.
+// Told is what callers may read of a transport error: its FailureName, but for those in deed's own words, which name no address, and for one that needs more words.
 func Told(err error) string {
 	if late, ok := errors.AsType[*deed.LateError](err); ok {
 		return late.Error()
+	}
+	if as[*net.DNSError](err) {
+		return "its name was not found (DNS)"
 	}
 	return FailureName(err)
 }

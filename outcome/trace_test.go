@@ -82,7 +82,7 @@ func TestPhasesOfRealFailures(t *testing.T) {
 		want            deed.OutcomeKind
 	}{
 		{"nobody listens", closed.URL, "connection refused", outcome.NothingWritten, deed.OutcomeUnsent},
-		{"no such host", "http://nowhere.invalid/", "DNS", outcome.NothingWritten, deed.OutcomeUnsent},
+		{"no such host", "http://nowhere.invalid/", "its name was not found (DNS)", outcome.NothingWritten, deed.OutcomeUnsent},
 		{"an unknown certificate", selfSigned.URL, "certificate", outcome.NothingWritten, deed.OutcomeUnsent},
 		{"no TLS on the other side", strings.Replace(plain.URL, "http:", "https:", 1), "TLS handshake", outcome.NothingWritten, deed.OutcomeUnsent},
 		{"closed without an answer", scripted(t, func(net.Conn) {}), "end of the connection", outcome.BodyWritten, deed.OutcomeUnknown},

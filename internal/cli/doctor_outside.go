@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/internal/enroll"
 	"github.com/deed-run/deed/policy"
@@ -18,7 +19,7 @@ func (a *app) examineUpstreams(ctx context.Context, config *policy.Config, at pl
 	for _, name := range daemon.Servers(config) {
 		tools, problems := a.listTools(ctx, config, name, io.Discard)
 		if len(problems) > 0 {
-			findings = append(findings, ok("upstream "+name, "%v", problems[0]).as(broken, "correct its command or URL; "+place{config: at.config}.command("tools -v --upstream", shellWord(name))+" shows what it says"))
+			findings = append(findings, ok("upstream "+name, "%s", deed.Whole(problems[0])).as(broken, "correct its command or URL; "+place{config: at.config}.command("tools -v --upstream", shellWord(name))+" shows what it says"))
 			continue
 		}
 		said := "answers with %s"

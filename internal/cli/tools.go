@@ -7,10 +7,12 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/internal/daemon"
 	"github.com/deed-run/deed/policy"
 )
@@ -108,5 +110,9 @@ func problemsExit(problems []error, o mcpOptions) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return fail(exitFailed, "%w; its tools are not listed; correct the command or URL, %s shows what it says", errors.Join(problems...), place{config: o.config}.command("tools -v"))
+	texts := make([]string, len(problems))
+	for i, err := range problems {
+		texts[i] = deed.Whole(err)
+	}
+	return fail(exitFailed, "%s; its tools are not listed; correct the command or URL, %s shows what it says", strings.Join(texts, "\n"), place{config: o.config}.command("tools -v"))
 }

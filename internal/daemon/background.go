@@ -49,7 +49,7 @@ func (w *background) stop() {
 	w.upkeep.stop()
 }
 
-func (c *Core) lookUpFailed(err error) { c.log("look-up: " + err.Error() + "; it is tried again") }
+func (c *Core) lookUpFailed(err error) { c.log("look-up: " + deed.Whole(err) + "; it is tried again") }
 
 // Budgets lists the configured budgets by name.
 func (c *Core) Budgets() []deed.Budget { return budgetsOf(c.Config) }

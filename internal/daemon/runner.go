@@ -117,7 +117,7 @@ func (r *runner) run(ctx context.Context, op *deed.Operation) {
 	}
 	var moved *deed.RefusedError
 	if err != nil && ctx.Err() == nil && !errors.As(err, &moved) && !errors.Is(err, deed.ErrClosed) {
-		r.core.log(fmt.Sprintf("%s is approved and was not sent: %v; it is tried again", op.ID, err))
+		r.core.log(fmt.Sprintf("%s is approved and was not sent: %s; it is tried again", op.ID, deed.Whole(err)))
 	}
 }
 
