@@ -47,8 +47,9 @@ func (l *stdioLink) ensure(ctx context.Context, reopen bool) (*child, error) {
 	if !reopen || initialize.Raw == nil {
 		return c, nil
 	}
+	// One that never answered was not up before.
 	which := "the upstream"
-	if old != nil {
+	if initialized.Raw != nil {
 		which = "the restarted upstream"
 	}
 	if _, err := l.own(ctx, c, "initialize", initialize.Params); err != nil {

@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,9 +52,14 @@ const modernMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.
 
 func (l *listing) run() ([]policy.ListedTool, error) {
 	const hello = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"deed","version":"1"}}`
+	var silent error
 	if _, err := l.request("initialize", json.RawMessage(hello)); err != nil {
-		// A server of the stateless era has no handshake.
+		// A server of the stateless era has no handshake. One that is not there is told
+		// by what it did first.
 		l.modern = true
+		if !errors.Is(err, errAnswered) {
+			silent = err
+		}
 	} else if notice, err := mcpgate.ParseMessage([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err == nil {
 		l.link.Send(l.ctx, &mcpgate.Exchange{Message: notice})
 	}
@@ -62,7 +68,7 @@ func (l *listing) run() ([]policy.ListedTool, error) {
 	for range maxListPages {
 		result, err := l.request("tools/list", l.params(cursor))
 		if err != nil {
-			return nil, err
+			return nil, cmp.Or(silent, err)
 		}
 		var page struct {
 			Tools      []listedTool `json:"tools"`
