@@ -5,6 +5,7 @@ package faultkit_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -69,6 +70,24 @@ func TestWhatCannotCountIsToldBeforeAnythingIsSent(t *testing.T) {
 		if n, err := effects(t.Context()); n != 0 || err != nil {
 			t.Errorf("%q: %d effects, %v", command, n, err)
 		}
+	}
+}
+
+// What was being played when somebody gave up is not judged: it was cut off by them.
+func TestAnInterruptedProofKeepsWhatItHasJudged(t *testing.T) {
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	o := ownTool(t, "none")
+	effects, asked := o.Count, 0
+	o.Count = func(ctx context.Context) (int, error) {
+		if asked++; asked == 4 { // before all, around the first check, before the second
+			giveUp()
+		}
+		return effects(ctx)
+	}
+	report, err := faultkit.ProveTool(ctx, o)
+	if !errors.Is(err, context.Canceled) || len(report.Rows) != 1 || report.Rows[0].Verdict != faultkit.Pass {
+		t.Errorf("got %+v, %v", report.Rows, err)
 	}
 }
 
