@@ -37,6 +37,11 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 		}
 	}
 	r = c.letRun(view, r)
+	unlimited := r.wouldBe != "" && r.reason != ReasonPending
+	if unlimited {
+		// Its refusal comes before what the limits say; but a begin counts.
+		c.takeLimits(q.now, c.fingerprints[c.ruled.rules])
+	}
 	if r.act == actPropose && c.rule.Mode == ModeObserve {
 		// It runs now. A proposal would be run once more when a person consents.
 		r.act = actAnswer
@@ -49,8 +54,13 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 		// it whole.
 		r.act = actAgain
 	}
-	if r.act == actBegin || r.act == actPropose {
-		r = c.letRun(view, c.restrict(q, r))
+	if (r.act == actBegin || r.act == actPropose) && !unlimited {
+		supersedes := r.supersedes
+		r = c.restrict(q, r)
+		if r.op == nil {
+			r.supersedes = supersedes
+		}
+		r = c.letRun(view, r)
 	}
 	switch {
 	case r.alias:
@@ -76,24 +86,13 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 		}
 		change.Put = []*Operation{next}
 		change.Events = append(change.Events, event)
+		if r.wouldBe != "" {
+			change.Events = append(change.Events, c.wouldHaveBeen(r, next, view))
+		}
 		r.op = next
 	}
 	c.rt.number(change.Events, view)
 	return r, change, nil
-}
-
-// letRun begins what is only observed under a key that names nothing yet, whatever
-// a person, a policy or a limit says of it: it is sent, and a repeat, in whatever
-// mode, must find it.
-func (c *claim) letRun(view View, r ruling) ruling {
-	if !c.observes() || view.Operation != nil || r.op != nil || r.act != actPropose && r.act != actAnswer {
-		return r
-	}
-	switch r.reason {
-	case ReasonPending, ReasonForbidden, ReasonQuarantined, ReasonLoop, ReasonRate, ReasonBudgetExceeded, ReasonRevisionChanged:
-		r.act, r.wouldBe = actBegin, r.decision
-	}
-	return r
 }
 
 // foundByLowerKey reports whether only a lower carrier, or an earlier name of

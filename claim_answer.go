@@ -4,12 +4,11 @@ package deed
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 )
 
 // granted is the answer of a begin that is durable.
-func (c *claim) granted(ctx context.Context, r ruling, view View) (Answer, *Grant, error) {
+func (c *claim) granted(r ruling, view View) (Answer, *Grant, error) {
 	op := r.op
 	current := op.Current()
 	grant := &Grant{
@@ -29,11 +28,6 @@ func (c *claim) granted(ctx context.Context, r ruling, view View) (Answer, *Gran
 	}
 	if r.wouldBe != "" {
 		answer.WouldBe, answer.Reason, answer.Text, answer.Budget = r.wouldBe, r.reason, r.text, r.budget
-		observed := answer
-		observed.Decision = r.wouldBe
-		if err := c.decided(ctx, observed, op.ID); err != nil {
-			c.rt.observer.Violated(ctx, string(op.ID)+": that it would have been "+string(r.wouldBe)+" could not be noted")
-		}
 	}
 	return answer, grant, nil
 }
@@ -116,7 +110,7 @@ func (c *claim) decided(ctx context.Context, answer Answer, subject OperationID)
 		event.Version = answer.Operation.Version
 	}
 	if c.observes() {
-		event.Data, _ = json.Marshal(map[string]Decision{"would_be": answer.Decision})
+		event.Data = wouldBeData(answer.Decision)
 	}
 	if err := rt.store.Append(context.WithoutCancel(ctx), []Event{event}, durability); err != nil {
 		return err

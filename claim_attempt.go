@@ -20,7 +20,7 @@ func (c *claim) attempt(ctx context.Context) (ruling, View, error) {
 		return r, view, err
 	}
 	found := view.Operation
-	if c.call.Principal.May(RightCall) {
+	if c.call.Principal.May(RightCall) || c.observes() {
 		if err := c.rt.activate(ctx, c.rule, c.ruled); err != nil {
 			return ruling{}, View{}, err
 		}
@@ -87,7 +87,7 @@ func (c *claim) known(ctx context.Context, scope Scope) (ruling, View, bool, err
 		r = decide(c.inquiry(view))
 	}
 	lapsed := !op.LapsesAt().IsZero() && !view.Now.Before(op.LapsesAt())
-	writes := r.mayBegin() || r.act == actAgain
+	writes := r.mayBegin() || r.act == actAgain || c.observes() && r.supersedes != nil
 	c.lookForFree(ctx, view)
 	return r, view, !lapsed && !writes, nil
 }

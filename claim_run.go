@@ -63,13 +63,13 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 				return answer, nil, nil
 			}
 		case c.lookFirst(ctx, r, view.Now), r.act == actAgain:
-		case r.act == actWait && c.patient():
+		case r.act == actWait && c.patient() && !c.observes():
 			if err := rt.waitFor(ctx, r.op, c.patience(), view.Now); err != nil {
 				return Answer{}, nil, err
 			}
 			c.joined[r.op.ID] = true
 		case r.act == actBegin, r.act == actRegrant:
-			return c.granted(ctx, r, view)
+			return c.granted(r, view)
 		default:
 			if c.observes() {
 				c.beside = c.besideOf(r, view)

@@ -18,6 +18,14 @@ func decideNew(q inquiry, supersedes *Operation) ruling {
 // what observe mode has sent beside the operation, twins, quarantine, consent. Limits and budgets are checked by the
 // Runtime, which keeps their counters. op is nil for a new operation.
 func decideBegin(q inquiry, op, supersedes *Operation) ruling {
+	r := decideBeginning(q, op)
+	if r.op == nil || r.twin {
+		r.supersedes = supersedes
+	}
+	return r
+}
+
+func decideBeginning(q inquiry, op *Operation) ruling {
 	if q.view.Active != "" && q.view.Active != q.rule.Hash {
 		return held(op, Denied, ReasonPolicyOutdated)
 	}
@@ -30,7 +38,6 @@ func decideBegin(q inquiry, op, supersedes *Operation) ruling {
 	if r.act != actBegin || r.op != op {
 		return r
 	}
-	r.supersedes = supersedes
 	if q.facts.Quarantined {
 		return held(op, Denied, ReasonQuarantined)
 	}

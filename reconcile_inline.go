@@ -15,7 +15,7 @@ const inlinePatience = 5 * time.Second
 // looked up that is not due, that another process is looking up, or that was
 // left to a person.
 func (c *claim) lookFirst(ctx context.Context, r ruling, now time.Time) bool {
-	if c.looked || c.within != nil || !c.rule.ReconcileInline || c.rt.reconciler == nil || r.twin || r.hidden || r.op == nil ||
+	if c.looked || c.within != nil || c.observes() || !c.rule.ReconcileInline || c.rt.reconciler == nil || r.twin || r.hidden || r.op == nil ||
 		r.act != actAnswer || r.decision != Uncertain || r.op.EffectiveState(now) != StateUncertain || r.op.Reason == ReasonFoundMany {
 		return false
 	}
