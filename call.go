@@ -137,7 +137,8 @@ type Answer struct {
 	// Warning says that content refused before is running now.
 	Warning string
 	// WouldBe is what enforce would have decided, in observe mode; Reason is
-	// then the reason of that.
+	// then the reason of that, unless the attempt that was made all the same is
+	// recorded and has ended with a reason of its own.
 	WouldBe Decision
 	// Principal is who was answered.
 	Principal Principal

@@ -157,7 +157,10 @@ func (t *transaction) carryOut(ctx context.Context, rt *Runtime, g *Grant, fn fu
 			return Answer{}, fmt.Errorf("rolled back, nothing happened: %w", err)
 		}
 		t.events = append(t.events, events...)
-		answer.Operation, answer.Effective, answer.Reason = op, op.Status, op.Reason
+		answer.Operation, answer.Effective = op, op.Status
+		if answer.WouldBe == "" {
+			answer.Reason = op.Reason
+		}
 	}
 	if err := t.commit(ctx, rt, g); err != nil {
 		return Answer{}, err

@@ -59,10 +59,11 @@ func (c *claim) stoodFor(view View) bool {
 }
 
 // wouldHaveBeen is the event that says what would have been decided in the place of
-// a begin. It is written with the begin: it tells why nobody had consented.
+// a begin. It is written with the begin: it tells why nobody had consented. It names
+// the attempt, so that it is not taken for another call beside the record.
 func (c *claim) wouldHaveBeen(r ruling, op *Operation, view View) Event {
 	return Event{
-		Tenant: op.Tenant, OperationID: op.ID, Version: op.Version, At: view.Now, Name: EventName(r.wouldBe),
+		Tenant: op.Tenant, OperationID: op.ID, Version: op.Version, Attempt: op.AttemptNumber(), At: view.Now, Name: EventName(r.wouldBe),
 		Actor: c.call.Principal.Actor, Reason: r.reason, Tool: op.Tool, Fingerprint: op.Fingerprint, Data: wouldBeData(r.wouldBe),
 	}
 }

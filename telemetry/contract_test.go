@@ -37,6 +37,29 @@ func TestObserveModeSaysWhatEnforceWouldHaveDecided(t *testing.T) {
 	}
 }
 
+// What is only observed may fail like anything else that is sent.
+func TestAnObservedCallThatFailedIsAFailure(t *testing.T) {
+	for want, out := range map[string]deed.Outcome{
+		"":                {Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{RemoteID: "re_1"}},
+		"refused":         {Kind: deed.OutcomeRefused, Final: true, Reason: deed.ReasonRefused},
+		"outcome_unknown": {Kind: deed.OutcomeUnknown, Reason: deed.ReasonOutcomeUnknown},
+		"tool_error":      {Kind: deed.OutcomeUnknown, Reason: deed.ReasonToolError, ResultIsError: true, Result: []byte(`{}`)},
+	} {
+		r := newRig(t, telemetry.Options{})
+		rule := r.policy["pay/refund"]
+		rule.Mode, rule.Deny = deed.ModeObserve, func([]byte, deed.Principal) string { return "not today" }
+		r.policy["pay/refund"] = rule
+		r.run(context.Background(), callOf("pay/refund", "refund-order-1001", `{"order":1001}`), out)
+		span := show(nil, tracetest.SpanStubs{r.only()})[0]
+		if got, _ := span.Attributes["error.type"].(string); got != want || (span.Status == "Error") != (want != "") {
+			t.Errorf("error.type %q, status %s, want %q", got, span.Status, want)
+		}
+		if span.Attributes["agent.idempotency.would_be"] != "denied" {
+			t.Errorf("would be %v", span.Attributes["agent.idempotency.would_be"])
+		}
+	}
+}
+
 func TestTheFunctionOfDoRunsUnderTheCallsSpan(t *testing.T) {
 	r := newRig(t, telemetry.Options{Surface: telemetry.SurfaceLibrary})
 	var within trace.SpanContext

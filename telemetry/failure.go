@@ -7,7 +7,7 @@ import "github.com/deed-run/deed"
 // failureOf is the error.type of an answer, "" when it is none: tool_error
 // when the tool's own answer is an error, otherwise the reason. A proposal
 // that waits for a person is no failure; neither is what observe mode would
-// have refused.
+// have refused, but what it has sent and recorded may have failed.
 func failureOf(answer deed.Answer) string {
 	op := answer.Operation
 	switch answer.Decision {
@@ -20,7 +20,7 @@ func failureOf(answer deed.Answer) string {
 		return ""
 	case deed.Execute:
 		switch {
-		case answer.WouldBe != "":
+		case answer.WouldBe != "" && answer.Effective == "":
 			return ""
 		case op == nil:
 			return string(answer.Reason)
@@ -31,10 +31,14 @@ func failureOf(answer deed.Answer) string {
 			return ""
 		}
 	}
-	if answer.Reason == "" {
+	reason := answer.Reason
+	if answer.Decision == deed.Execute && answer.WouldBe != "" && op != nil {
+		reason = op.Reason
+	}
+	if reason == "" {
 		return errorOther
 	}
-	return string(answer.Reason)
+	return string(reason)
 }
 
 // describe is the status text of a failed span. It is made of deed's own

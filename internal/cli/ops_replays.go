@@ -159,13 +159,14 @@ func onlyObserved(e deed.Event) bool {
 
 // observedCalls counts the calls of the operation that were sent in observe mode
 // and are not known not to have been applied. Of what can still run the history
-// tells each by its own events, of what cannot by the decision.
+// tells each by its own events, of what cannot by the decision. A decision that
+// names an attempt is of that, which is counted already.
 func observedCalls(events []deed.Event) (n int) {
 	open := map[string]bool{}
 	for _, e := range events {
 		if e.Name != deed.EventObserved {
 			ended := e.Name == deed.EventName(deed.Replay) || e.Reason == deed.ReasonByPerson || e.Reason == deed.ReasonCancelled
-			if ended && decisionName(e) != "" && onlyObserved(e) {
+			if ended && e.Attempt == 0 && decisionName(e) != "" && onlyObserved(e) {
 				n++
 			}
 			continue

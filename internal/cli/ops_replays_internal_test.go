@@ -18,6 +18,8 @@ func TestWhatObserveModeSentIsNoProofOfAReplay(t *testing.T) {
 	decided := func(d deed.Decision, data string) deed.Event {
 		return deed.Event{Name: deed.EventName(d), Data: []byte(data)}
 	}
+	instead := decided(deed.Replay, `{"would_be":"replay"}`)
+	instead.Attempt = 1
 	for name, c := range map[string]struct {
 		op                         *deed.Operation
 		events                     []deed.Event
@@ -30,9 +32,10 @@ func TestWhatObserveModeSentIsNoProofOfAReplay(t *testing.T) {
 		"beside a proposal": {waits, []deed.Event{
 			decided(deed.AwaitingApproval, `{"would_be":"awaiting_approval"}`), observed(`{"call":"a"}`), observed(`{"call":"a","outcome":"success"}`),
 		}, 0, 0, 1, true, "1 call of it sent in observe mode"},
-		"twice beside a proposal": {waits, []deed.Event{observed(`{"call":"a"}`), observed(`{"call":"b"}`)}, 0, 0, 2, false, "2 calls of it"},
-		"what was refused":        {waits, []deed.Event{observed(`{"call":"a"}`), observed(`{"call":"a","outcome":"refused"}`)}, 0, 0, 0, true, "nothing was sent through this ledger"},
-		"another action":          {waits, []deed.Event{observed(`{"call":"a","other_key":true}`)}, 0, 0, 0, true, "nothing was sent through this ledger"},
+		"twice beside a proposal":      {waits, []deed.Event{observed(`{"call":"a"}`), observed(`{"call":"b"}`)}, 0, 0, 2, false, "2 calls of it"},
+		"what was refused":             {waits, []deed.Event{observed(`{"call":"a"}`), observed(`{"call":"a","outcome":"refused"}`)}, 0, 0, 0, true, "nothing was sent through this ledger"},
+		"what it was begun instead of": {applied, []deed.Event{instead}, 0, 0, 0, true, "one of them was applied"},
+		"another action":               {waits, []deed.Event{observed(`{"call":"a","other_key":true}`)}, 0, 0, 0, true, "nothing was sent through this ledger"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := proofOf(c.op, c.events)
