@@ -41,6 +41,18 @@ func (op *Operation) holds() bool {
 	return op.countBookings(func(b *Booking) bool { return b.State == BookingHeld }) > 0
 }
 
+// held adds up what the operation holds of one share of a budget.
+func (op *Operation) held(budget, share string) (sum Amount) {
+	for i := range op.Attempts {
+		for _, b := range op.Attempts[i].Bookings {
+			if b.State == BookingHeld && b.Budget == budget && b.Scope == share {
+				sum = sum.Plus(b.Amount)
+			}
+		}
+	}
+	return sum
+}
+
 // countBookings counts the bookings that match.
 func (op *Operation) countBookings(match func(*Booking) bool) int {
 	n := 0

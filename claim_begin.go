@@ -12,7 +12,7 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	op := r.op
 	if op == nil {
 		var err error
-		if op, err = c.draft(q, r.supersedes); err != nil {
+		if op, err = c.draft(q, r.supersedes, r.wouldBe != "" && c.fit(q, ruling{}).reason == ReasonBudgetExceeded); err != nil {
 			return nil, Event{}, err
 		}
 	}
@@ -76,7 +76,7 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 }
 
 // draft is a new operation that is not in the ledger yet.
-func (c *claim) draft(q inquiry, supersedes *Operation) (*Operation, error) {
+func (c *claim) draft(q inquiry, supersedes *Operation, unfit bool) (*Operation, error) {
 	id := newOperationID(q.now, c.rt.random)
 	arguments, err := c.planter.plant(c.call.Arguments, id, c.planter.providerKey(id, nil))
 	if err != nil {
@@ -90,6 +90,9 @@ func (c *claim) draft(q inquiry, supersedes *Operation) (*Operation, error) {
 		RulesHash: c.rule.Hash, PolicyRevision: c.rule.Revision,
 		Meta: c.withRevision(c.meta()), CreatedAt: q.now, ProposedAt: q.now, ExpiresAt: c.call.ExpiresAt,
 		DispatchBy: c.dispatchBy(q.now),
+	}
+	if unfit {
+		op.Meta = withMeta(op.Meta, metaUnfit, "true")
 	}
 	op.Arguments, op.PayloadDigest = freeze(op.Tool, arguments)
 	op.Key.Generation = 1

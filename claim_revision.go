@@ -33,9 +33,10 @@ func (c *claim) readRevision() {
 
 // otherRevision says why a first attempt may not begin, or a proposal not be
 // made, for the version of what it is about; "" when it may. A retry is never
-// compared: its own earlier attempt may be what changed it.
+// compared: its own earlier attempt may be what changed it. What a person has
+// approved since then is: the version was read after that attempt.
 func (c *claim) otherRevision(r ruling) string {
-	if c.call.Revision == nil || r.op != nil && r.op.Current() != nil {
+	if c.call.Revision == nil || r.op != nil && r.op.Current() != nil && r.op.State() != StateAuthorized {
 		return ""
 	}
 	if c.noRevision != nil {
@@ -55,10 +56,15 @@ func (c *claim) withRevision(meta map[string]string) map[string]string {
 	if c.call.Revision == nil {
 		return meta
 	}
+	return withMeta(meta, MetaRevision, c.revision)
+}
+
+// withMeta is meta with one more entry.
+func withMeta(meta map[string]string, name, value string) map[string]string {
 	all := maps.Clone(meta)
 	if all == nil {
 		all = map[string]string{}
 	}
-	all[MetaRevision] = c.revision
+	all[name] = value
 	return all
 }

@@ -44,10 +44,20 @@ func (c *claim) cost(op *Operation) (Amount, error) {
 	return c.priceOf(op.Arguments)
 }
 
+// metaUnfit is the entry of [Operation.Meta] of what observe mode has sent although
+// the budget had no room for it. It stands on the record itself, for another attempt
+// depends on it.
+const metaUnfit = "over_budget"
+
 // fit refuses what the budget has no room for; otherwise it leaves the ruling
-// as it is. Money that the operation holds already is not asked for again.
+// as it is. Money that the operation holds already is not asked for again, unless
+// it never fitted.
 func (c *claim) fit(q inquiry, r ruling) ruling {
-	if c.rule.Spend == nil || r.op != nil && r.op.holds() {
+	if c.rule.Spend == nil {
+		return r
+	}
+	holds := r.op != nil && r.op.holds()
+	if holds && r.op.Meta[metaUnfit] == "" {
 		return r
 	}
 	amount, err := c.cost(r.op)
@@ -61,7 +71,11 @@ func (c *claim) fit(q inquiry, r ruling) ruling {
 		no.text = errNoSum.Error()
 		return no
 	}
-	why, fits := q.view.Budgets[0].fit(c.rule.Spend.Budget, amount, q.now)
+	sum := q.view.Budgets[0]
+	if holds {
+		sum.Held -= r.op.held(c.rule.Spend.Budget.Name, sum.Scope)
+	}
+	why, fits := sum.fit(c.rule.Spend.Budget, amount, q.now)
 	if fits {
 		return r
 	}

@@ -132,3 +132,74 @@ func TestAProposalKnowsOfAnObservedCallWithoutTheRight(t *testing.T) {
 	_, err := b.rt.Approve(context.Background(), person("ada"), op.ID, consentTo(op))
 	b.refusedConsent(err, deed.ConsentObserved, "was accepted")
 }
+
+// Money that never fitted is asked for again, where another attempt may follow on a
+// doubt: the first may have spent nothing.
+func TestWhatObserveModeSentOverTheBudgetIsSentAgainOnlyWithinIt(t *testing.T) {
+	for name, change := range map[string]func(*deed.Rule){
+		"idempotent": func(rule *deed.Rule) { rule.Effect = deed.EffectIdempotent },
+		"under a provider key": func(rule *deed.Rule) {
+			rule.ProviderKey = &deed.ProviderKeyRule{Retention: 24 * time.Hour}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBesideRig(t, func(rule *deed.Rule) {
+				spending(nil)(rule)
+				change(rule)
+			})
+			b.want(b.do(order(1, "60")), deed.Execute, "", 1)
+			b.clock.Advance(time.Minute)
+			b.looksOn(order(2, "50"), errLost)
+			b.stands(50, 60)
+			b.clock.Advance(time.Minute)
+			b.want(b.do(order(2, "50")), deed.Denied, deed.ReasonBudgetExceeded, 2)
+			call, err := b.rt.CallOf(context.Background(), operator, b.named(order(2, "50")).ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.want(b.do(call), deed.Denied, deed.ReasonBudgetExceeded, 2)
+			b.stands(50, 60)
+		})
+	}
+}
+
+// What fits meanwhile is sent, and its money is booked once.
+func TestWhatObserveModeSentOverTheBudgetIsSentAgainWhenItFits(t *testing.T) {
+	b := newBesideRig(t, func(rule *deed.Rule) {
+		spending(func(s *deed.SpendRule) { s.Budget.Window = time.Hour })(rule)
+		rule.Effect = deed.EffectIdempotent
+	})
+	b.want(b.do(order(1, "60")), deed.Execute, "", 1)
+	b.clock.Advance(time.Minute)
+	b.looksOn(order(2, "50"), errLost)
+	b.clock.Advance(59*time.Minute + 30*time.Second)
+	b.want(b.do(order(2, "50")), deed.Execute, "", 3)
+	b.stands(0, 50)
+}
+
+// What did not leave where it was only observed is sent for the revision that a
+// person approved.
+func TestWhatObserveModeCouldNotSendIsComparedWithWhatWasApproved(t *testing.T) {
+	b := newBesideRig(t, approving(nil))
+	revision := "1"
+	call := refund("12")
+	call.Revision = func(context.Context) (string, error) { return revision, nil }
+	b.looksOn(call, errUnsent)
+	b.clock.Advance(time.Minute)
+	b.want(b.do(call), deed.AwaitingApproval, deed.ReasonPending, 0)
+	b.approve(person("ada"), b.only())
+	revision = "2"
+	b.want(b.do(call), deed.Denied, deed.ReasonRevisionChanged, 0)
+	revision = "1"
+	b.want(b.do(call), deed.Execute, "", 1)
+}
+
+// named is the operation of a call's key.
+func (b *besideRig) named(call deed.Call) *deed.Operation {
+	b.t.Helper()
+	page, err := b.rt.List(context.Background(), operator, deed.Query{Key: string(call.Carriers[0].Identity.(deed.OperationKey))})
+	if err != nil || len(page.Operations) != 1 {
+		b.t.Fatalf("%d operations, %v", len(page.Operations), err)
+	}
+	return page.Operations[0]
+}
