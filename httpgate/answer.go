@@ -131,7 +131,8 @@ func (s *side) finished(w http.ResponseWriter, r *http.Request, route *Route, e 
 		_ = s.worded(route, a, status, says).write(w, r)
 		return
 	}
-	own := a.Effective == deed.StatusCommitted || a.Effective == deed.StatusFailed || a.Operation == nil && a.Effective == ""
+	own := a.Effective == deed.StatusCommitted || a.Effective == deed.StatusFailed || a.Operation == nil && a.Effective == "" ||
+		a.Rule.Mode == deed.ModeObserve
 	if !own || e.reply.status == 0 || !e.reply.whole || e.reply.passed {
 		s.answered(w, r, route, a)
 		return
@@ -193,7 +194,7 @@ func (s *side) stream(w http.ResponseWriter, r *http.Request, a *attempt, l *lon
 				panic(http.ErrAbortHandler)
 			}
 		case e := <-a.ended:
-			done := e.answer.Effective == deed.StatusCommitted || e.answer.Effective == deed.StatusFailed || a.grant.Unrecorded
+			done := e.answer.Effective == deed.StatusCommitted || e.answer.Effective == deed.StatusFailed || looksOn(a.grant)
 			if !done || !e.reply.whole || !e.reply.passed {
 				panic(http.ErrAbortHandler)
 			}

@@ -95,7 +95,7 @@ func (a *attempt) exchange(ctx context.Context) {
 	case resp.StatusCode < http.StatusOK:
 		a.replies <- reply{err: fmt.Errorf("HTTP %d, which nobody asked for", resp.StatusCode)}
 		return
-	case resp.StatusCode >= http.StatusMultipleChoices && within > 0 && !a.grant.Unrecorded:
+	case resp.StatusCode >= http.StatusMultipleChoices && within > 0 && !looksOn(a.grant):
 		// A page that drips, or never ends, holds nobody up.
 		late := time.AfterFunc(within, cut)
 		defer late.Stop()

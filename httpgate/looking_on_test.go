@@ -123,3 +123,38 @@ func TestObservingRefusesNoOtherSpelling(t *testing.T) {
 		t.Errorf("%d effects", effects)
 	}
 }
+
+// What the API says is what the caller hears while the gate only looks on, also where
+// it makes a doubt of it.
+func TestAGateThatOnlyLooksOnPassesErrorsOn(t *testing.T) {
+	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Request-Id", "req-7")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"error":"come again"}`))
+	}))
+	defer failing.Close()
+	for name, c := range map[string]struct {
+		deny    bool
+		wouldBe string
+	}{
+		"what would have run": {false, ""},
+		"what would not":      {true, "denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := build(t, setup{
+				routes: []httpgate.Route{{Method: "POST", Pattern: "/charges"}}, upstream: httpgate.Upstream{URL: failing.URL},
+				rule: func(rule *deed.Rule) {
+					rule.Mode = deed.ModeObserve
+					if c.deny {
+						rule.Deny = func([]byte, deed.Principal) string { return "not today" }
+					}
+				},
+			})
+			got := r.send("POST", "/charges", order1, "Idempotency-Key", key)
+			got.wants(t, http.StatusServiceUnavailable)
+			if got.body != `{"error":"come again"}` || got.header.Get("X-Request-Id") != "req-7" || got.header.Get("Deed-Would-Be") != c.wouldBe || got.header.Get("Deed-Status") != "uncertain" {
+				t.Errorf("%s\n%v", got.body, got.header)
+			}
+		})
+	}
+}

@@ -114,7 +114,7 @@ func (a *attempt) short(resp *http.Response, total int64) error {
 
 // passable reports whether the caller gets the upstream's own answer.
 func (a *attempt) passable(status int) bool {
-	return a.grant.Unrecorded || status < 300 || definite(a.route, status)
+	return looksOn(a.grant) || status < 300 || definite(a.route, status)
 }
 
 func (a *attempt) begin(resp *http.Response) *long {

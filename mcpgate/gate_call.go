@@ -98,7 +98,7 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 		done := g.dispatch(ctx, c, d, r, grant, beat)
 		select {
 		case ended := <-done:
-			if grant.Unrecorded {
+			if grant.Unrecorded || onlyObserved(grant, ended) {
 				return g.observed(m, ended), nil
 			}
 			refused := d.Raw == nil && ended.answer.Effective == deed.StatusFailed // a tool that the upstream does not have
@@ -128,6 +128,13 @@ func (g *Gate) mutate(ctx context.Context, c *ToolCall, d *described) (Message, 
 // told then: clients hide such texts behind advice to try again, and the next call must not be taken for a new action.
 func shownAsError(a deed.Answer, d *described) bool {
 	return a.Decision == deed.Replay && len(a.Result) == 0 && d.HasOutputSchema
+}
+
+// onlyObserved says that the upstream's own words on a call that came to nothing, or to a doubt, are the client's to hear: in observe mode
+// nothing is made of them.
+func onlyObserved(grant *deed.Grant, e ended) bool {
+	failed := e.answer.Effective == deed.StatusFailed || e.answer.Effective == deed.StatusUncertain
+	return grant.Rule.Mode == deed.ModeObserve && failed && e.reply.Raw != nil
 }
 
 // observed answers in observe mode: what the upstream said, with a note of what would have been decided.

@@ -198,6 +198,39 @@ func TestObserveModeOnlyWatches(t *testing.T) {
 	mustDecide(t, line, map[string]any{"decision": "execute", "would_be": "denied"})
 }
 
+// What the upstream says is what the client hears, also where a record makes a doubt of it.
+func TestObserveModePassesErrorsOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		deny bool
+		says string
+		want string
+	}{
+		"an error result":            {false, `{"content":[{"type":"text","text":"ZD-17 is locked"}],"isError":true}`, `[{"type":"text","text":"ZD-17 is locked"}]`},
+		"that of what would not run": {true, `{"content":[{"type":"text","text":"ZD-17 is locked"}],"isError":true}`, `[{"type":"text","text":"ZD-17 is locked"}]`},
+		"an error":                   {false, "", `"error":{"code":-32603,"message":"out of memory"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, u, _, h := held(t, hints(func(r *deed.Rule) {
+				r.Mode = deed.ModeObserve
+				if c.deny {
+					r.Deny = func([]byte, deed.Principal) string { return "not today" }
+				}
+			}), nil)
+			b.send(addCall, 1, "")
+			<-u.came
+			if c.says != "" {
+				u.answer(c.says)
+			} else {
+				u.refuse(`{"code":-32603,"message":"out of memory"}`)
+			}
+			mustContain(t, b.reply("1"), c.want)
+			if op := h.newest(t); op.Status != deed.StatusUncertain {
+				t.Errorf("the record is %s", op.Status)
+			}
+		})
+	}
+}
+
 func TestALongDescriptionGetsTheSentenceFirst(t *testing.T) {
 	c, u, _, _ := held(t, hints(nil), nil)
 	u.offers(`{"name":"add","description":"` + strings.Repeat("long ", 400) + `","inputSchema":{"type":"object"}}`)
