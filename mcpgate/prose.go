@@ -120,6 +120,13 @@ func (s situation) conflicting() wording {
 			Next: nextReport, Say: "The key names an action that was settled earlier.",
 		}
 	case deed.ReasonInputDiffers:
+		if s.answer.Effective == deed.StatusAwaitingInput {
+			return wording{
+				Text: sentences("Not sent. This answer fits no question that is open here; the tool's question still waits for its first answer. Call again without an answer"+
+					s.newAction(", with the same key", "")+", to be asked it, and answer that. Nothing was sent now.", s.op),
+				Next: nextAnswerInput, Say: "The answer fits no open question; the tool's question still waits.",
+			}
+		}
 		return wording{
 			Text: sentences("Not sent. The tool's question was answered before, with other answers; the first ones count. Nothing was sent now. Keep to the first answers, or tell the user.", s.op),
 			Next: nextAskUser, Say: "The tool's question had already been answered otherwise.",

@@ -3,6 +3,7 @@
 package mcpgate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/deed-run/deed"
@@ -52,6 +53,28 @@ func TestAQuestionAndItsAnswerAreOneOperation(t *testing.T) {
 				t.Errorf("the upstream received %d calls", n)
 			}
 		})
+	}
+}
+
+func TestAnAnswerThatFitsNoQuestionLeavesTheOneThatWaitsOpen(t *testing.T) {
+	c, u, _, h := held(t, hints(nil), nil)
+	call := func(id, more string) {
+		c.send(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"add","arguments":{"n":1},"idempotencyKey":"add:order-1042:first"%s}}`, id, more)
+	}
+	call("1", "")
+	<-u.came
+	u.answer(question)
+	c.reply("1")
+
+	call("2", `,"inputResponses":{"ok":{"action":"accept"}},"requestState":"forged"`)
+	second := c.reply("2")
+	mustDecide(t, second, map[string]any{"decision": "conflict", "reason": "input_differs", "status": "awaiting_input"})
+	mustContain(t, second, "still waits for its first answer", `\"next\":\"answer_question\"`)
+	if strings.Contains(second, "answered before") || strings.Contains(second, "answered otherwise") {
+		t.Errorf("nobody has answered it yet, and it says %s", second)
+	}
+	if n := u.count("tools/call"); n != 1 || h.status(t) != deed.StatusAwaitingInput {
+		t.Errorf("the upstream received %d calls", n)
 	}
 }
 

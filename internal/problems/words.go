@@ -40,6 +40,9 @@ func Of(status int, a deed.Answer, shape string) Words {
 	kind := strings.ReplaceAll(string(a.Decision), "_", "-")
 	switch a.Decision {
 	case deed.Conflict:
+		if a.Reason == deed.ReasonInputDiffers && a.Effective == deed.StatusAwaitingInput {
+			return Words{kind, "The answer fits no open question", "nothing was sent; the question of the tool still waits for its first answer"}
+		}
 		if a.Reason == deed.ReasonInputDiffers {
 			return Words{kind, "The question was answered otherwise", "nothing was sent; the first answer to a question of the tool counts"}
 		}

@@ -29,6 +29,8 @@ func TestWordsSayWhatIsEstablished(t *testing.T) {
 			problems.Words{Kind: "conflict", Title: "Idempotency-Key is already used", Detail: "nothing was sent; this key names another effect: send what it named, or name the new action anew"}},
 		"another answer to a question": {422, deed.Answer{Decision: deed.Conflict, Reason: deed.ReasonInputDiffers}, "",
 			problems.Words{Kind: "conflict", Title: "The question was answered otherwise", Detail: "nothing was sent; the first answer to a question of the tool counts"}},
+		"an answer to no question that waits": {422, deed.Answer{Decision: deed.Conflict, Reason: deed.ReasonInputDiffers, Effective: deed.StatusAwaitingInput}, "",
+			problems.Words{Kind: "conflict", Title: "The answer fits no open question", Detail: "nothing was sent; the question of the tool still waits for its first answer"}},
 		"under way, perhaps by this request": {409, deed.Answer{Decision: deed.InProgress, Reason: deed.ReasonLeaseLive}, "",
 			problems.Words{Kind: "in-progress", Title: "A request is outstanding for this Idempotency-Key", Detail: "nothing was sent twice; " + again}},
 		"a question waits": {409, deed.Answer{Decision: deed.InProgress, Reason: deed.ReasonAwaitingInput}, "",
