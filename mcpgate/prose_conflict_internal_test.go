@@ -29,3 +29,31 @@ func TestAConflictSaysWhetherToolServerOrArgumentsDiffer(t *testing.T) {
 		})
 	}
 }
+
+// The record may go by a name that the model never wrote: a call id, or that of what a person edited.
+func TestAConflictNamesTheKeyThatTheModelWrote(t *testing.T) {
+	d := &described{Definition: &Definition{Name: "pay.refund"}, own: keyArgument}
+	const wrote = "refund:order-1042:first"
+	for name, c := range map[string]struct {
+		recorded  deed.Key
+		arguments string
+		want      string
+	}{
+		"a call id beside it":   {deed.Key{Text: "call:c1_abc", Provenance: deed.ProvenanceCallID}, `{"idempotency_key":"` + wrote + `"}`, "Not sent. Key " + wrote + " already names"},
+		"what a person edited":  {deed.Key{Text: "edit:abc", Provenance: deed.ProvenanceNone}, `{"idempotency_key":"` + wrote + `"}`, "Not sent. Key " + wrote + " already names"},
+		"a program's own":       {deed.Key{Text: "cart-17:refund:first", Provenance: deed.ProvenanceRuntime}, `{"idempotency_key":"` + wrote + `"}`, "Not sent. Key cart-17:refund:first already names"},
+		"a call id alone":       {deed.Key{Text: "call:c1_abc", Provenance: deed.ProvenanceCallID}, `{}`, "Not sent. This identity already names"},
+		"no key can be written": {deed.Key{Text: "call:c1_abc", Provenance: deed.ProvenanceCallID}, `{"idempotency_key":7}`, "Not sent. This identity already names"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := situate(deed.Answer{
+				Decision: deed.Conflict, Reason: deed.ReasonKeyReused, Effective: deed.StatusCommitted,
+				Operation: &deed.Operation{ID: "op_1", Tool: "q/pay.refund", Key: c.recorded, Status: deed.StatusCommitted},
+			}, d, surroundings{})
+			s.spoken(d, []byte(`{"arguments":`+c.arguments+`}`))
+			if got := s.conflicting().Text; !strings.HasPrefix(got, c.want) {
+				t.Errorf("it says %q", got)
+			}
+		})
+	}
+}

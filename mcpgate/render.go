@@ -129,6 +129,7 @@ func speaksForItself(a deed.Answer) bool {
 func (g *Gate) worded(m Message, s *Session, d *described, a deed.Answer) []byte {
 	about := situate(a, d, g.around(s, d))
 	about.sample = sampleKey(d.Name, m.Params)
+	about.spoken(d, m.Params)
 	p := about.prose()
 	var result []byte
 	switch {

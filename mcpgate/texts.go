@@ -3,6 +3,7 @@
 package mcpgate
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/mcpgate/internal/rawjson"
 )
 
 // The sentences that deed adds to what a model reads of tools and servers.
@@ -83,6 +85,19 @@ func situate(answer deed.Answer, d *described, around surroundings) situation {
 		}
 	}
 	return s
+}
+
+// spoken puts the key that the model wrote in the place of a name that it never saw: of a record that goes by a call id, or that a person
+// made by editing, the model's key is another name.
+func (s *situation) spoken(d *described, params json.RawMessage) {
+	op := s.answer.Operation
+	if op == nil || op.Key.Provenance != deed.ProvenanceCallID && op.Key.Provenance != deed.ProvenanceNone {
+		return
+	}
+	s.key = ""
+	if key, ok := rawjson.Text(params, "arguments", d.keyName()); ok && s.hasKey && op.Key.Family != deed.FamilySecret {
+		s.key = plain(key, 255)
+	}
 }
 
 // stored says that the answer tells of an earlier attempt's end: this call sent nothing.
