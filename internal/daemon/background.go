@@ -15,11 +15,13 @@ import (
 )
 
 // background is what goes on beside the calls of a gateway: recovery and
-// retention, look-ups that are due, and what people have approved.
+// retention, look-ups that are due, tasks whose caller is gone, and what people
+// have approved.
 type background struct {
 	upkeep  *upkeep
 	runner  *runner
 	lookups *reconcile.Worker
+	tasks   *promised
 }
 
 // start begins it. After an error nothing runs.
@@ -33,6 +35,7 @@ func (w *background) start(c *Core) error {
 	}
 	w.upkeep = startUpkeep(c.Runtime, c.Clock, c.ledgerProblem, c.ledgerIsNewer, c.fence, c.lookAtLedger)
 	w.runner = startRunner(c)
+	w.tasks = startPromised(c)
 	return nil
 }
 
@@ -41,6 +44,7 @@ const lookUpsEnd = 5 * time.Second
 
 func (w *background) stop() {
 	w.runner.stop()
+	w.tasks.stop()
 	if w.lookups != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), lookUpsEnd)
 		defer cancel()

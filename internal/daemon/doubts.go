@@ -52,13 +52,23 @@ func (d *doubts) look(event deed.Event, logged, ended bool) {
 	op, err := d.core.Runtime.Get(ctx, who, event.OperationID)
 	if err == nil {
 		// It may be settled by now: then there is nobody to call.
-		person = event.Name == deed.EventGaveUp || d.core.Runtime.NeedsPerson(op, d.core.Clock.Now())
+		now := d.core.Clock.Now()
+		_, task := d.core.taskOf(op, now)
+		person = event.Name == deed.EventGaveUp || !task && d.core.Runtime.NeedsPerson(op, now)
 		number = op.AttemptNumber()
 	}
 	if logged {
 		d.core.log(doubtText(event, person, d.core.reach))
 	}
 	if person && d.core.notices != nil && d.first(attempt{event.OperationID, number}) {
+		d.core.notices.tell(ctx, notify.Unresolved, event, op)
+	}
+}
+
+// tell is look for whoever has the operation at hand and knows that a person must
+// settle it.
+func (d *doubts) tell(ctx context.Context, event deed.Event, op *deed.Operation) {
+	if d.first(attempt{event.OperationID, event.Attempt}) {
 		d.core.notices.tell(ctx, notify.Unresolved, event, op)
 	}
 }
