@@ -33,6 +33,28 @@ func TestAModelKeyBesideAKnownCallIDStaysWhatItIs(t *testing.T) {
 	b.want(b.do(keyed("4", model("refund:order-3000:first"))), deed.Execute, "", 3)
 }
 
+// A call that was answered with the receipt of an equal one has been answered: the
+// same call once more, because that answer was lost on its way, is its repeat and
+// no second action. Other keys and other arguments are what they were.
+func TestAKeyThatWasAnsweredWithATwinsReceiptNamesTheTwin(t *testing.T) {
+	for name, own := range map[string][2]deed.Carrier{
+		"keys of a model": {model("refund:order-1042:first"), model("refund:order-1042:again")},
+		"call ids":        {callID("session-1/toolu_1"), callID("session-1/toolu_2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newRig(t, nil)
+			_, grant := b.claim(b.rt, keyed("1", own[0]))
+			b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{RemoteID: "re_1"}, Result: []byte(`{}`)})
+			b.want(b.do(keyed("1", own[1])), deed.Replay, deed.ReasonTwinUndelivered, 0)
+			for range 3 {
+				b.want(b.do(keyed("1", own[1])), deed.Replay, deed.ReasonStored, 0)
+			}
+			b.want(b.do(keyed("2", own[1])), deed.Conflict, deed.ReasonKeyReused, 0)
+			b.want(b.do(keyed("1", model("refund:order-1042:another"))), deed.Execute, "", 1)
+		})
+	}
+}
+
 // fullStore takes no writes.
 type fullStore struct {
 	deed.Store

@@ -115,7 +115,7 @@ func decideTwin(q inquiry, own, twin *Operation, equal equality) ruling {
 	case StateAuthorized, StateAwaitingApproval:
 		return decidePendingTwin(q, row, similar, equal, foreign || own != nil)
 	case StateCommitted:
-		return decideCommittedTwin(q, row, similar, equal, foreign)
+		return decideCommittedTwin(q, row, similar, equal, foreign, own == nil)
 	case StateFailedRetryable, StateFailedFinal:
 		if equal == equalFingerprint && !explicit && !foreign && q.concurrent(twin) {
 			row.decision, row.reason = Failed, twin.Reason
@@ -151,19 +151,22 @@ func decidePendingTwin(q inquiry, row, similar ruling, equal equality, apart boo
 	return row
 }
 
-// decideCommittedTwin: the twin's receipt may be what the caller is after.
-func decideCommittedTwin(q inquiry, row, similar ruling, equal equality, foreign bool) ruling {
+// decideCommittedTwin: the twin's receipt may be what the caller is after. A key
+// that is answered with it, and names nothing yet, names the twin from then on:
+// the caller may not have got that answer either, and repeats the call.
+func decideCommittedTwin(q inquiry, row, similar ruling, equal equality, foreign, free bool) ruling {
 	twin := row.op
+	free = free && equal == equalFingerprint && q.provenance != ProvenanceNone
 	explicit := q.provenance.explicit()
 	if explicit || foreign {
 		return similar
 	}
 	if equal == equalFingerprint && q.concurrent(twin) {
-		row.decision, row.reason = Replay, ReasonTwinJoined
+		row.decision, row.reason, row.alias = Replay, ReasonTwinJoined, free
 		return row
 	}
 	if !twin.Delivered() && q.now.Before(twin.SettledAt.Add(q.rule.ModelWindow)) {
-		row.decision, row.reason = Replay, ReasonTwinUndelivered
+		row.decision, row.reason, row.alias = Replay, ReasonTwinUndelivered, free
 		if equal == equalMatter {
 			row.decision = Denied
 		}

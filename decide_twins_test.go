@@ -34,12 +34,12 @@ var twinTable = []twinSituation{
 	{"same, tool class `idempotent`", deed.StateAwaitingInput, idempotent, [4]string{"begin", "begin", "begin", "begin"}},
 	{"EX, lease live", deed.StateExecuting, nil, [4]string{"wait", "wait", "wait", "wait"}},
 	{"EX, lease live", deed.StateExecuting, allowExecuting, [4]string{"begin", "wait", "begin", "wait"}},
-	{"EX, lease live", deed.StateCommitted, joined, [4]string{"begin", "replay(twin_joined)", "begin", "denied(twin_undelivered)"}},
+	{"EX, lease live", deed.StateCommitted, joined, [4]string{"begin", "replay(twin_joined) alias", "begin", "denied(twin_undelivered)"}},
 	{"EX, lease live", deed.StateFailedFinal, joined, [4]string{"begin", "failed(refused)", "begin", "begin"}},
 	{"EX, lease live", deed.StateFailedRetryable, joined, [4]string{"begin", "failed(refused)", "begin", "begin"}},
 	{"AU", deed.StateAuthorized, nil, [4]string{"begin", "alias and begin", "begin", "denied(twin_pending)"}},
 	{"AA", deed.StateAwaitingApproval, nil, [4]string{"begin", "awaiting_approval(twin_pending) alias", "begin", "denied(twin_pending)"}},
-	{"CO, undelivered", deed.StateCommitted, nil, [4]string{"begin", "replay(twin_undelivered)", "begin", "denied(twin_undelivered)"}},
+	{"CO, undelivered", deed.StateCommitted, nil, [4]string{"begin", "replay(twin_undelivered) alias", "begin", "denied(twin_undelivered)"}},
 	{"CO, delivered", deed.StateCommitted, deliveredAt(noon), [4]string{"begin", "begin", "begin", "begin"}},
 	{"CO, delivered", deed.StateCommitted, long, [4]string{"begin", "begin", "begin", "begin"}},
 	{"FR, FF, AB, CA, XP", deed.StateFailedRetryable, nil, [4]string{"begin", "begin", "begin", "begin"}},
@@ -246,7 +246,7 @@ func TestTheStrictestTwinWins(t *testing.T) {
 		want  string
 	}{
 		{"op_a", deed.StateFailedFinal, "begin"},
-		{"op_b", deed.StateCommitted, "replay(twin_undelivered)"},
+		{"op_b", deed.StateCommitted, "replay(twin_undelivered) alias"},
 		{"op_c", deed.StateAwaitingApproval, "awaiting_approval(twin_pending) alias"},
 		{"op_d", deed.StateExecuting, "wait"},
 		{"op_e", deed.StateDenied, "denied(twin_denied)"},
