@@ -62,8 +62,11 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 		}
 		r = c.letRun(view, r)
 	}
+	if r.act == actWait && (!c.patient() || c.observes()) {
+		r.act = actAnswer
+	}
 	switch {
-	case r.alias:
+	case r.alias && r.act != actWait: // who waits is answered otherwise, and that is bound
 		change.Bind = c.bindings(r.op, 1)
 	case c.foundByLowerKey(view):
 		change.Bind = c.bindings(view.Operation, 1)

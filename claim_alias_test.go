@@ -55,6 +55,26 @@ func TestAKeyThatWasAnsweredWithATwinsReceiptNamesTheTwin(t *testing.T) {
 	}
 }
 
+// Told that an equal call is under way, and to call again, a caller calls again: by
+// then the other one is done and its answer delivered, to somebody else.
+func TestAKeyThatWasToldToWaitForATwinNamesTheTwin(t *testing.T) {
+	for name, own := range map[string][2]deed.Carrier{
+		"keys of a model": {model("refund:order-1042:first"), model("refund:order-1042:again")},
+		"call ids":        {callID("session-1/toolu_1"), callID("session-1/toolu_2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newRig(t, func(rule *deed.Rule) { rule.Wait = -1 })
+			_, grant := b.claim(b.rt, keyed("1", own[0]))
+			b.clock.Advance(time.Second)
+			b.want(b.do(keyed("1", own[1])), deed.InProgress, deed.ReasonTwinExecuting, 0)
+			b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{RemoteID: "re_1"}, Result: []byte(`{}`)})
+			b.want(b.do(keyed("1", own[0])), deed.Replay, deed.ReasonStored, 0)
+			b.want(b.do(keyed("1", own[1])), deed.Replay, deed.ReasonStored, 0)
+			b.want(b.do(keyed("1", model("refund:order-1042:another"))), deed.Execute, "", 1)
+		})
+	}
+}
+
 // fullStore takes no writes.
 type fullStore struct {
 	deed.Store

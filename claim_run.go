@@ -63,7 +63,7 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 				return answer, nil, nil
 			}
 		case c.lookFirst(ctx, r, view.Now), r.act == actAgain:
-		case r.act == actWait && c.patient() && !c.observes():
+		case r.act == actWait && (r.alias || c.patient()) && !c.observes(): // an alias is answered once it is written
 			if err := rt.waitFor(ctx, r.op, c.patience(), view.Now); err != nil {
 				return Answer{}, nil, err
 			}

@@ -111,6 +111,7 @@ func decideTwin(q inquiry, own, twin *Operation, equal equality) ruling {
 	case StateExecuting:
 		row.act, row.decision, row.reason = actWait, InProgress, ReasonTwinExecuting
 		row.retryAfter = untilLeaseEnds(twin, q.now)
+		row.alias = own == nil && !foreign && equal == equalFingerprint && !explicit && q.provenance != ProvenanceNone
 		return row
 	case StateAuthorized, StateAwaitingApproval:
 		return decidePendingTwin(q, row, similar, equal, foreign || own != nil)
