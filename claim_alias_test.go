@@ -75,6 +75,34 @@ func TestAKeyThatWasToldToWaitForATwinNamesTheTwin(t *testing.T) {
 	}
 }
 
+// Told that nobody knows of an equal call, a caller asks again when somebody does.
+func TestAKeyThatWasToldOfADoubtNamesTheOperationInDoubt(t *testing.T) {
+	for name, own := range map[string][2]deed.Carrier{
+		"keys of a model": {model("refund:order-1042:first"), model("refund:order-1042:again")},
+		"call ids":        {callID("session-1/toolu_1"), callID("session-1/toolu_2")},
+	} {
+		for _, applied := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, applied), func(t *testing.T) {
+				b := newRig(t, nil)
+				_, grant := b.claim(b.rt, keyed("1", own[0]))
+				b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeUnknown})
+				b.want(b.do(keyed("1", own[1])), deed.Uncertain, deed.ReasonTwinUnresolved, 0)
+				if !applied {
+					b.resolve(grant.Operation, deed.Resolution{Outcome: deed.ResolveNotApplied, Reason: "not in the list"})
+					again := b.do(keyed("1", own[1]))
+					if b.want(again, deed.Execute, "", 1); again.Operation.ID != grant.Operation {
+						t.Errorf("it is %s that was tried again, not %s", again.Operation.ID, grant.Operation)
+					}
+					return
+				}
+				b.resolve(grant.Operation, deed.Resolution{Outcome: deed.ResolveCommitted, RemoteIDs: []string{"re_1"}, Reason: "seen in the list"})
+				b.want(b.do(keyed("1", own[0])), deed.Replay, deed.ReasonResultDiscarded, 0)
+				b.want(b.do(keyed("1", own[1])), deed.Replay, deed.ReasonResultDiscarded, 0)
+			})
+		}
+	}
+}
+
 // fullStore takes no writes.
 type fullStore struct {
 	deed.Store

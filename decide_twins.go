@@ -92,6 +92,10 @@ func decideTwin(q inquiry, own, twin *Operation, equal equality) ruling {
 	explicit := q.provenance.explicit()
 	foreign := twin.Actor != q.principal.Actor
 	row := ruling{op: twin, twin: true, hidden: !q.principal.reads(twin.Actor)}
+	// A key that names nothing yet and is answered with what became of the twin, or told
+	// to wait for it, names the twin from then on: the same call once more is its repeat,
+	// by when somebody else may have got the twin's answer.
+	free := own == nil && !foreign && !explicit && equal == equalFingerprint && q.provenance != ProvenanceNone
 	similar := begin
 	if equal == equalFingerprint && !row.hidden {
 		similar.similarTo = twin.ID
@@ -106,17 +110,17 @@ func decideTwin(q inquiry, own, twin *Operation, equal equality) ruling {
 		if equal == equalMatter && toolError {
 			return begin
 		}
-		row.decision, row.reason = Uncertain, ReasonTwinUnresolved
+		row.decision, row.reason, row.alias = Uncertain, ReasonTwinUnresolved, free
 		return row
 	case StateExecuting:
 		row.act, row.decision, row.reason = actWait, InProgress, ReasonTwinExecuting
 		row.retryAfter = untilLeaseEnds(twin, q.now)
-		row.alias = own == nil && !foreign && equal == equalFingerprint && !explicit && q.provenance != ProvenanceNone
+		row.alias = free
 		return row
 	case StateAuthorized, StateAwaitingApproval:
 		return decidePendingTwin(q, row, similar, equal, foreign || own != nil)
 	case StateCommitted:
-		return decideCommittedTwin(q, row, similar, equal, foreign, own == nil)
+		return decideCommittedTwin(q, row, similar, equal, foreign, free)
 	case StateFailedRetryable, StateFailedFinal:
 		if equal == equalFingerprint && !explicit && !foreign && q.concurrent(twin) {
 			row.decision, row.reason = Failed, twin.Reason
@@ -152,12 +156,9 @@ func decidePendingTwin(q inquiry, row, similar ruling, equal equality, apart boo
 	return row
 }
 
-// decideCommittedTwin: the twin's receipt may be what the caller is after. A key
-// that is answered with it, and names nothing yet, names the twin from then on:
-// the caller may not have got that answer either, and repeats the call.
+// decideCommittedTwin: the twin's receipt may be what the caller is after.
 func decideCommittedTwin(q inquiry, row, similar ruling, equal equality, foreign, free bool) ruling {
 	twin := row.op
-	free = free && equal == equalFingerprint && q.provenance != ProvenanceNone
 	explicit := q.provenance.explicit()
 	if explicit || foreign {
 		return similar

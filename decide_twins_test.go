@@ -25,11 +25,11 @@ type twinSituation struct {
 const twice = "uncertain(twin_unresolved)"
 
 var twinTable = []twinSituation{
-	{"UN `outcome_unknown`, `found_many`; AI; EX, lease expired", deed.StateUncertain, nil, [4]string{twice, twice, twice, twice}},
-	{"UN `outcome_unknown`, `found_many`; AI; EX, lease expired", deed.StateUncertain, foundMany, [4]string{twice, twice, twice, twice}},
-	{"UN `outcome_unknown`, `found_many`; AI; EX, lease expired", deed.StateAwaitingInput, nil, [4]string{twice, twice, twice, twice}},
-	{"UN `outcome_unknown`, `found_many`; AI; EX, lease expired", deed.StateExecuting, leaseLost, [4]string{twice, twice, twice, twice}},
-	{"UN `tool_error`", deed.StateUncertain, toolError, [4]string{twice, twice, "begin", "begin"}},
+	{"UN `outcome_unknown`, `found_many`; AI; EX, lease expired", deed.StateUncertain, nil, [4]string{twice, twice + " alias", twice, twice}},
+	{"UN `outcome_unknown`, `found_many`; AI; EX, lease expired", deed.StateUncertain, foundMany, [4]string{twice, twice + " alias", twice, twice}},
+	{"UN `outcome_unknown`, `found_many`; AI; EX, lease expired", deed.StateAwaitingInput, nil, [4]string{twice, twice + " alias", twice, twice}},
+	{"UN `outcome_unknown`, `found_many`; AI; EX, lease expired", deed.StateExecuting, leaseLost, [4]string{twice, twice + " alias", twice, twice}},
+	{"UN `tool_error`", deed.StateUncertain, toolError, [4]string{twice, twice + " alias", "begin", "begin"}},
 	{"same, tool class `idempotent`", deed.StateUncertain, idempotent, [4]string{"begin", "begin", "begin", "begin"}},
 	{"same, tool class `idempotent`", deed.StateAwaitingInput, idempotent, [4]string{"begin", "begin", "begin", "begin"}},
 	{"EX, lease live", deed.StateExecuting, nil, [4]string{"wait", "wait", "wait", "wait"}},
@@ -250,7 +250,7 @@ func TestTheStrictestTwinWins(t *testing.T) {
 		{"op_c", deed.StateAwaitingApproval, "awaiting_approval(twin_pending) alias"},
 		{"op_d", deed.StateExecuting, "wait"},
 		{"op_e", deed.StateDenied, "denied(twin_denied)"},
-		{"op_f", deed.StateUncertain, twice},
+		{"op_f", deed.StateUncertain, twice + " alias"},
 	} {
 		add(step.id, step.state)
 		if _, word := q.Decide(); word != step.want {
