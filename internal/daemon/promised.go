@@ -63,7 +63,9 @@ func (p *promised) stop() {
 }
 
 // taskOf is the task that may still tell what became of an uncertain operation,
-// as far as this process may ask: where its call went, and not for ever.
+// as far as this process may ask: where its call went, and not for ever. A server
+// that a command starts began anew with this gateway, and may have given the same id
+// to another call since.
 func (c *Core) taskOf(op *deed.Operation, now time.Time) (attempt deed.Attempt, ok bool) {
 	if op.EffectiveState(now) != deed.StateUncertain || len(op.Attempts) == 0 {
 		return deed.Attempt{}, false
@@ -73,7 +75,8 @@ func (c *Core) taskOf(op *deed.Operation, now time.Time) (attempt deed.Attempt, 
 	_, here := c.upstreams[name]
 	rule := c.Policy.Rule(op.Tool, deed.ToolFacts{})
 	until := last.BegunAt.Add(rule.TimeoutHard + rule.Late)
-	return last, last.TaskID != "" && last.Open() && here && c.identityOf(name) == op.UpstreamIdentity && now.Before(until)
+	lasting := here && len(c.Config.Upstreams[name].Command) == 0
+	return last, last.TaskID != "" && last.Open() && lasting && c.identityOf(name) == op.UpstreamIdentity && now.Before(until)
 }
 
 // pass reads what is due. Of a ledger that cannot be read, recovery tells.
