@@ -32,6 +32,8 @@ type Attempt struct {
 	SendBy time.Time `json:"send_by"`
 	// ProviderKey is the key minted for the provider, if it honours one.
 	ProviderKey string `json:"provider_key,omitempty"`
+	// KeyPlace is where it was presented, see [ProviderKeyRule].
+	KeyPlace string `json:"provider_key_place,omitempty"`
 	// NewProviderKey: a person wants the next attempt to have another key.
 	NewProviderKey bool `json:"new_provider_key,omitempty"`
 	// Marks are what was planted in the bytes that were sent, nil if nothing.

@@ -49,11 +49,7 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	if c.call.ManualLease {
 		attempt.Claimant, attempt.Claim = claimDigests(c.call.Principal.Actor, c.call.ClaimToken)
 	}
-	attempt.ProviderKey = c.planter.providerKey(op.ID, op.Attempts)
-	if c.rule.Planting != nil {
-		marks := c.planter.marks(op.ID, attempt.ProviderKey)
-		attempt.Marks = &marks
-	}
+	c.mark(&attempt, op, r.op != nil)
 	if op.State() == StateAwaitingInput {
 		k.event = EventContinued
 		attempt.Continues = op.AttemptNumber()
@@ -73,6 +69,25 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 		next.Inputs = q.inputs
 	}
 	return next, event, err
+}
+
+// mark gives the attempt its provider key and marks; frozen: the snapshot may be of
+// a time when the rule had others.
+func (c *claim) mark(attempt *Attempt, op *Operation, frozen bool) {
+	attempt.ProviderKey = c.planter.providerKey(op.ID, op.Attempts)
+	if c.rule.Planting != nil {
+		marks := c.planter.marks(op.ID, attempt.ProviderKey)
+		if frozen && len(op.Arguments) > 0 {
+			marks = c.planter.carried(op, marks)
+			attempt.ProviderKey = marks.ProviderKey
+		}
+		if marks.Marker != "" || marks.ClientID != "" {
+			attempt.Marks = &marks
+		}
+	}
+	if attempt.ProviderKey != "" && c.rule.ProviderKey != nil {
+		attempt.KeyPlace = c.rule.ProviderKey.Place
+	}
 }
 
 // draft is a new operation that is not in the ledger yet.

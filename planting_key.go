@@ -45,19 +45,22 @@ func uuid4(raw [32]byte) string {
 // the same request until a further attempt has left: counted from the first
 // attempt that carried the key, by the later of the ledger's clock and the
 // observer's own. Every attempt that may have been applied must have carried
-// it.
+// it, where it would be carried now.
 func presentable(op *Operation, rule Rule, now time.Time, watched time.Duration) bool {
 	current := op.Current()
 	if rule.ProviderKey == nil || current == nil || current.ProviderKey == "" || current.NewProviderKey {
 		return false
 	}
 	var first time.Time
-	for _, a := range op.Attempts {
+	for i, a := range op.Attempts {
 		if a.ProviderKey != current.ProviderKey {
 			if a.Open() {
 				return false
 			}
 			continue
+		}
+		if a.Open() && !samePlace(op, &op.Attempts[i], rule) {
+			return false
 		}
 		if first.IsZero() {
 			first = a.BegunAt

@@ -88,6 +88,10 @@ type ProviderKeyRule struct {
 	// Margin is taken off it, so that a key is never presented too late.
 	Retention time.Duration
 	Margin    time.Duration
+	// Place says in a word where the key is presented, such as the name of a header.
+	// A key that was presented in another place is not presented again. Empty where
+	// the place never changes.
+	Place string
 	// Mint makes the key of an operation from 32 random bytes, in the
 	// provider's alphabet and length. Nil mints a UUIDv4.
 	Mint func(random [32]byte) string

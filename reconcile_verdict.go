@@ -78,6 +78,9 @@ func (q Inquest) judge(v Verdict) (kind VerdictKind, match Match, why string) {
 		}
 		return VerdictFound, own[0], ""
 	case VerdictAbsent:
+		if q.Marks == (Marks{}) && (q.Rule.Planting != nil || q.Rule.ProviderKey != nil) && !q.byState() {
+			return VerdictUndetermined, Match{}, "nothing was planted that could be missing: what is there may be its effect"
+		}
 		if len(own) > 0 {
 			return VerdictUndetermined, Match{}, "the look-up says absent and names an object with the mark of this operation"
 		}
@@ -106,7 +109,12 @@ func (q Inquest) carries(token string) bool {
 			return true
 		}
 	}
-	return q.Rule.Effect == EffectIdempotent && q.Operation.Effect == EffectIdempotent && token == string(q.Operation.Fingerprint)
+	return q.byState() && token == string(q.Operation.Fingerprint)
+}
+
+// byState reports whether the effect may be known by the state that it wants.
+func (q Inquest) byState() bool {
+	return q.Rule.Effect == EffectIdempotent && q.Operation.Effect == EffectIdempotent
 }
 
 // absence is everything that decides whether a miss may count.

@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -193,7 +194,19 @@ func (p *ProviderKey) rule() *deed.ProviderKeyRule {
 	if !p.travels() {
 		return nil
 	}
-	return &deed.ProviderKeyRule{Retention: p.Retention, Margin: p.Margin, Mint: p.shape.mint}
+	return &deed.ProviderKeyRule{Retention: p.Retention, Margin: p.Margin, Place: p.place(), Mint: p.shape.mint}
+}
+
+// Planted reports whether the marks stand in the arguments of an operation where
+// the configuration writes them now. Where it once wrote them elsewhere, a look-up
+// that does not find them has perhaps not looked there.
+func (c *Config) Planted(tool deed.Tool, arguments []byte, marks deed.Marks) bool {
+	entry, _ := c.entry(tool)
+	if !entry.plants() {
+		return true
+	}
+	again, err := entry.plant(arguments, marks)
+	return err == nil && bytes.Equal(again, arguments)
 }
 
 // travels reports whether there is a key that reaches the provider.

@@ -35,7 +35,7 @@ func ordinary(a *deed.Attempt) bool {
 		return false
 	}
 	for _, text := range [...]string{
-		a.Nonce, a.Worker, a.UpstreamIdentity, a.LookedUpAt, a.ProviderKey, string(a.Claimant), string(a.Claim), string(a.Outcome), a.TaskID,
+		a.Nonce, a.Worker, a.UpstreamIdentity, a.LookedUpAt, a.ProviderKey, a.KeyPlace, string(a.Claimant), string(a.Claim), string(a.Outcome), a.TaskID,
 	} {
 		for i := range len(text) {
 			switch c := text[i]; {
@@ -61,6 +61,7 @@ func appendAttempt(text []byte, a *deed.Attempt) []byte {
 	text = appendTime(text, "begun_at", a.BegunAt)
 	text = appendTime(text, "send_by", a.SendBy)
 	text = appendGiven(text, "provider_key", a.ProviderKey)
+	text = appendGiven(text, "provider_key_place", a.KeyPlace)
 	text = appendTrue(text, "new_provider_key", a.NewProviderKey)
 	text = appendGiven(text, "claimant", string(a.Claimant))
 	text = appendGiven(text, "claim", string(a.Claim))

@@ -52,6 +52,7 @@ func (f *fixture) fill(op *deed.Operation, status deed.Status) {
 	a.Claimant, a.Claim = digestOf("claimant"), digestOf("claim")
 	a.Continues, a.Cleared, a.Proved, a.Outcome, a.EndedAt, a.TaskID = 1, true, true, deed.OutcomeTask, now, "task-1"
 	a.LookedUpAt = "https://shop.example"
+	a.KeyPlace = "header Idempotency-Key"
 	a.NewProviderKey, a.Marks = true, &deed.Marks{Marker: "m", ClientID: "c"}
 	a.Probing = &deed.Probing{Tries: 3, Misses: 1, FirstMiss: now, LastMiss: now, LastAt: now, NextAt: now.Add(time.Second), LeasedUntil: now.Add(time.Minute)}
 	a.Bookings = []deed.Booking{{

@@ -53,9 +53,25 @@ func (l lookups) strategy(tool deed.Tool) reconcile.Strategy {
 	case 0:
 		return nil
 	case 1:
-		return ladder[0]
+		return asPlanted{ladder[0], l.core.Config}
 	}
-	return ladder
+	return asPlanted{ladder, l.core.Config}
+}
+
+// asPlanted takes no absence for one where the marks were written elsewhere than
+// they are now: the configuration of a look-up goes with that of its marks.
+type asPlanted struct {
+	reconcile.Strategy
+	config *policy.Config
+}
+
+func (p asPlanted) Probe(ctx context.Context, q deed.Inquest) (deed.Verdict, error) {
+	v, err := p.Strategy.Probe(ctx, q)
+	if err == nil && v.Kind == deed.VerdictAbsent && !p.config.Planted(q.Operation.Tool, q.Operation.Arguments, q.Marks) {
+		v.Kind = deed.VerdictUndetermined
+		v.Evidence += "; its marks were written into another place than the configuration names now, where the look-up may not look"
+	}
+	return v, err
 }
 
 // toolProbe looks up with a read-only tool.
