@@ -53,7 +53,9 @@ func (l *limiter) take(name limitName, limit Limit, now time.Time) (wait time.Du
 		l.buckets[name] = b
 	}
 	rate := float64(limit.N) / float64(limit.Per)
-	b.tokens = min(float64(limit.N), b.tokens+rate*float64(now.Sub(b.filled)))
+	// A clock that was set back takes no tokens away: as many calls as before are
+	// let through, from its new time on.
+	b.tokens = min(float64(limit.N), b.tokens+rate*float64(max(0, now.Sub(b.filled))))
 	b.filled = now
 	if b.tokens < 1 {
 		return time.Duration((1 - b.tokens) / rate), false

@@ -67,6 +67,14 @@ func (q inquiry) concurrent(twin *Operation) bool {
 	return q.joined[twin.ID] || q.arrived.Before(twin.SettledAt)
 }
 
+// beforeBegin reports whether the ledger's clock is behind the time at which it
+// wrote the twin's attempt. Which of two idempotent operations of a matter is the
+// later one is told by the times of their attempts.
+func (q inquiry) beforeBegin(twin *Operation) bool {
+	current := twin.Current()
+	return current != nil && q.now.Before(current.BegunAt)
+}
+
 // severity orders the rows: what blocks most wins.
 func severity(r ruling) int {
 	switch {
@@ -103,7 +111,7 @@ func decideTwin(q inquiry, own, twin *Operation, equal equality) ruling {
 
 	switch twin.EffectiveState(q.now) {
 	case StateUncertain, StateAwaitingInput:
-		if q.rule.Effect == EffectIdempotent {
+		if q.rule.Effect == EffectIdempotent && !q.beforeBegin(twin) {
 			return begin
 		}
 		toolError := twin.Status == StatusUncertain && twin.Reason == ReasonToolError
@@ -111,6 +119,9 @@ func decideTwin(q inquiry, own, twin *Operation, equal equality) ruling {
 			return begin
 		}
 		row.decision, row.reason, row.alias = Uncertain, ReasonTwinUnresolved, free
+		if q.rule.Effect == EffectIdempotent {
+			row.text = "the ledger's clock was set back to before the attempt of an earlier action of the same matter, of which is not known whether it was applied: a repeat of that would not know of what began now, and would undo it; nothing was sent; settle the earlier one, or wait until " + stamp(twin.Current().BegunAt)
+		}
 		return row
 	case StateExecuting:
 		row.act, row.decision, row.reason = actWait, InProgress, ReasonTwinExecuting
