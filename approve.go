@@ -107,7 +107,10 @@ func (w word) apply(op *Operation, retain time.Duration) (*Operation, Event, err
 // still inside their time. Each is dispatched once, whoever tries; at most
 // limit are returned. They come without arguments.
 func (rt *Runtime) Ready(ctx context.Context, limit int) ([]*Operation, error) {
-	now := rt.clock.Now()
+	now, err := rt.ledgerNow(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var ready []*Operation
 	// Every authorized operation lapses some day: a query by that crosses tenants.
 	query := Query{Statuses: []Status{StatusAuthorized}, Lapsed: now.AddDate(1000, 0, 0), Limit: recoverPage}

@@ -247,18 +247,21 @@ func (rt *Runtime) Due(ctx context.Context, limit int) ([]Due, error) {
 	if err != nil {
 		return nil, err
 	}
+	now, err := rt.ledgerNow(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var list []Due
 	for _, tenant := range tenants {
-		if list, err = rt.dueOf(ctx, tenant, list, limit); err != nil || len(list) == limit {
+		if list, err = rt.dueOf(ctx, tenant, now, list, limit); err != nil || len(list) == limit {
 			return list, err
 		}
 	}
 	return list, nil
 }
 
-// dueOf adds those of one tenant.
-func (rt *Runtime) dueOf(ctx context.Context, tenant Tenant, list []Due, limit int) ([]Due, error) {
-	now := rt.clock.Now()
+// dueOf adds those of one tenant that are due at now, by the ledger's clock.
+func (rt *Runtime) dueOf(ctx context.Context, tenant Tenant, now time.Time, list []Due, limit int) ([]Due, error) {
 	query := Query{Tenant: tenant, Statuses: []Status{StatusUncertain}, Effective: now, Limit: duePage}
 	for {
 		page, err := rt.store.List(ctx, query)
@@ -271,7 +274,7 @@ func (rt *Runtime) dueOf(ctx context.Context, tenant Tenant, list []Due, limit i
 			}
 			list = append(list, Due{Tenant: op.Tenant, Operation: op.ID})
 			// From now on this process watches it.
-			rt.sights.watched(op, op.latestOpen().Number, now)
+			rt.sights.watched(op, op.latestOpen().Number, rt.clock.Now())
 			if len(list) == limit {
 				return list, nil
 			}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 )
 
 // recoverPage bounds one look of the recovery pass.
@@ -20,9 +21,13 @@ const recoverPage = 500
 // [Runtime.Waiting] and whoever waits for an event hear of it after a Recover.
 // Call it at the start and every few seconds, in any one process.
 func (rt *Runtime) Recover(ctx context.Context) (int, error) {
+	now, err := rt.ledgerNow(ctx)
+	if err != nil {
+		return 0, err
+	}
 	moved := 0
 	for {
-		page, err := rt.store.List(ctx, Query{Lapsed: rt.clock.Now(), Limit: recoverPage})
+		page, err := rt.store.List(ctx, Query{Lapsed: now, Limit: recoverPage})
 		if err != nil {
 			return moved, err
 		}
@@ -62,16 +67,31 @@ func (rt *Runtime) recoverOne(ctx context.Context, op *Operation) (bool, error) 
 
 // Trim removes results and arguments whose retention has passed. Rows,
 // receipts and events stay; unresolved operations are never touched. Nothing
-// else removes them: call it now and then, in any one process.
+// else removes them: call it now and then, in any one process. What it removes is
+// gone, so it has passed by the ledger's clock and by this process's own.
 func (rt *Runtime) Trim(ctx context.Context) (int, error) {
+	now, err := rt.ledgerNow(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if own := rt.clock.Now(); own.Before(now) {
+		now = own
+	}
 	total := 0
 	for {
-		n, err := rt.store.Trim(ctx, rt.clock.Now(), recoverPage)
+		n, err := rt.store.Trim(ctx, now, recoverPage)
 		total += n
 		if err != nil || n < recoverPage {
 			return total, err
 		}
 	}
+}
+
+// ledgerNow is the time by the ledger's clock, by which leases and deadlines are
+// written. That of this machine may be another where the ledger is a database.
+func (rt *Runtime) ledgerNow(ctx context.Context) (time.Time, error) {
+	view, err := rt.store.Load(ctx, Scope{})
+	return view.Now, err
 }
 
 // note wraps a person's words as event data.

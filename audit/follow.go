@@ -27,7 +27,8 @@ type Follower struct {
 	// events that are placed before others which are readable already; a trail
 	// longer than any of their transactions misses none of those.
 	Trail time.Duration
-	// Clock is the system's by default.
+	// Clock is the ledger's by default, which the times of events are of: a machine
+	// whose own is ahead of it would leave out nothing.
 	Clock deed.Clock
 }
 
@@ -76,7 +77,10 @@ func (f Follower) appendTo(ctx context.Context, a *appender) error {
 		if err != nil {
 			return err
 		}
-		settled := f.settled(events)
+		settled, err := f.settled(ctx, events)
+		if err != nil {
+			return err
+		}
 		records := make([][]byte, len(settled))
 		for i, e := range settled {
 			held, err := seen.of(ctx, e)
@@ -98,21 +102,29 @@ func (f Follower) appendTo(ctx context.Context, a *appender) error {
 }
 
 // settled cuts events off from the first that is younger than the trail.
-func (f Follower) settled(events []deed.Event) []deed.Event {
-	if f.Trail <= 0 {
-		return events
+func (f Follower) settled(ctx context.Context, events []deed.Event) ([]deed.Event, error) {
+	if f.Trail <= 0 || len(events) == 0 {
+		return events, nil
 	}
-	clock := f.Clock
-	if clock == nil {
-		clock = deed.SystemClock{}
+	now, err := f.now(ctx)
+	if err != nil {
+		return nil, err
 	}
-	until := clock.Now().Add(-f.Trail)
+	until := now.Add(-f.Trail)
 	for i, e := range events {
 		if e.At.After(until) {
-			return events[:i]
+			return events[:i], nil
 		}
 	}
-	return events
+	return events, nil
+}
+
+func (f Follower) now(ctx context.Context) (time.Time, error) {
+	if f.Clock != nil {
+		return f.Clock.Now(), nil
+	}
+	view, err := f.Ledger.Load(ctx, deed.Scope{Tenant: f.Tenant})
+	return view.Now, err
 }
 
 // receipts remembers those of the operations that were read last: the events of

@@ -3,6 +3,7 @@
 package audit_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deed-run/deed"
+	"github.com/deed-run/deed/audit"
 	"github.com/deed-run/deed/sqlite"
 	"github.com/deed-run/deed/storetest"
 )
@@ -26,6 +28,30 @@ func TestWhatIsYoungerThanTheTrailWaits(t *testing.T) {
 	n, at, err := f.Append(t.Context())
 	if n == 0 || at.Size != n || err != nil {
 		t.Errorf("two hours later %d were logged, %v", n, err)
+	}
+}
+
+// behind is a ledger whose clock is behind that of whoever appends.
+type behind struct {
+	audit.Ledger
+	by time.Duration
+}
+
+func (b behind) Load(ctx context.Context, scope deed.Scope) (deed.View, error) {
+	view, err := b.Ledger.Load(ctx, scope)
+	view.Now = view.Now.Add(-b.by)
+	return view, err
+}
+
+func TestTheTrailIsMeasuredByTheClockOfTheLedger(t *testing.T) {
+	s := newScene(t)
+	f := s.follower()
+	f.Trail = time.Minute
+	for _, by := range []time.Duration{2 * time.Hour, -2 * time.Hour} {
+		f.Ledger = behind{s.ledger, by}
+		if n, _, err := f.Append(t.Context()); (n > 0) != (by < 0) || err != nil {
+			t.Errorf("with the ledger %s behind %d were logged, %v", by, n, err)
+		}
 	}
 }
 

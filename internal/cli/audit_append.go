@@ -58,7 +58,7 @@ func (a *app) appendAudit(ctx context.Context, at place, f audit.Follower, every
 		return err
 	}
 	defer a.closing(core, &err)
-	f.Ledger, f.Tenant, f.Clock = core.Ledger, who.Tenant, core.Clock
+	f.Ledger, f.Tenant = core.Ledger, who.Tenant
 	if core.OnDatabase() && !trailed {
 		f.Trail = databaseTrail
 	}
