@@ -9,16 +9,17 @@ import (
 	"github.com/deed-run/deed"
 )
 
-// files are the ledger's file and the index of its log as a connection opened
+// files are the ledger's file, its log and the index of that as a connection opened
 // them. Processes that have different files under one path share no locks: each
-// of them would claim the same key.
+// of them would claim the same key. What is written into a log that has no name any
+// more is gone with the process.
 type files map[string]os.FileInfo
 
 // filesOf remembers the files at a path; what cannot be looked at is not
 // compared later.
 func filesOf(path string) files {
 	found := files{}
-	for _, name := range []string{path, path + "-shm"} {
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		if info, err := os.Stat(name); err == nil {
 			found[name] = info
 		}

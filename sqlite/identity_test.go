@@ -15,7 +15,7 @@ import (
 )
 
 func TestALedgerThatWasReplacedUnderItsProcessWritesNothing(t *testing.T) {
-	for _, suffix := range []string{"", "-shm"} {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
 		t.Run("file "+suffix, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ledger.db")
 			l, err := sqlite.Open(context.Background(), path, sqlite.Options{})
@@ -44,5 +44,36 @@ func TestALedgerThatWasReplacedUnderItsProcessWritesNothing(t *testing.T) {
 				t.Errorf("put back: %v", err)
 			}
 		})
+	}
+}
+
+// A gateway was killed, its file was moved elsewhere without its log, another one is
+// started, and the file is put back.
+func TestTheLogOfALedgerThatWasMovedAwayIsNotEmptied(t *testing.T) {
+	running := filepath.Join(t.TempDir(), "ledger.db")
+	l := openAt(t, running, sqlite.Options{})
+	o, err := begin(t.Context(), l, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	copyFile(t, running, path+".moved")
+	copyFile(t, running+"-wal", path+"-wal")
+	for _, empty := range []bool{false, true} {
+		if empty {
+			writeFile(t, path, "")
+		}
+		_, err = sqlite.Open(t.Context(), path, sqlite.Options{})
+		var no *sqlite.OpenError
+		if !errors.As(err, &no) || !strings.Contains(err.Error(), "there is no ledger") {
+			t.Errorf("with an empty file %v: %v", empty, err)
+		}
+	}
+	if err := os.Rename(path+".moved", path); err != nil {
+		t.Fatal(err)
+	}
+	view, err := openAt(t, path, sqlite.Options{}).Load(t.Context(), deed.Scope{Tenant: benchTenant, ID: o.id()})
+	if err != nil || view.Operation == nil {
+		t.Errorf("what was acknowledged is gone: %v", err)
 	}
 }

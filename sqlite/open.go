@@ -62,6 +62,9 @@ func (p location) create() error {
 	if p.vfs != "" {
 		return nil
 	}
+	if err := p.orphan(); err != nil {
+		return err
+	}
 	file, err := os.OpenFile(p.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
 	case err == nil:
@@ -72,6 +75,24 @@ func (p location) create() error {
 	return &OpenError{
 		Path: p.path, Problem: "the file cannot be created", Err: err,
 		Remedy: fmt.Sprintf("make sure that the folder %s exists and that this user may write there, or name another place for the ledger", filepath.Dir(p.path)),
+	}
+}
+
+// orphan refuses to make a ledger where the log of another one lies: SQLite would
+// empty it, and with it what that one was told last.
+func (p location) orphan() error {
+	log, err := os.Stat(p.path + "-wal")
+	if err != nil || log.Size() == 0 {
+		return nil
+	}
+	// Looked at second: who makes a ledger writes its file before its log.
+	file, err := os.Stat(p.path)
+	if err == nil && file.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &OpenError{
+		Path: p.path, Problem: "there is no ledger, and " + p.path + "-wal holds what was last written to one",
+		Remedy: "put the ledger's file back beside it, from where it was moved to; for a new or a restored ledger, move the -wal and -shm files away first",
 	}
 }
 
