@@ -29,6 +29,12 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 		if s := op.State(); s == StateAwaitingApproval || s == StateAuthorized || s == StateFailedRetryable {
 			k.event = EventProposalVoided
 		}
+		if r.op != nil && len(op.Arguments) == 0 {
+			op = op.clone()
+			if err := c.refill(op); err != nil {
+				return nil, Event{}, err
+			}
+		}
 		k.approval = c.rule.proposes(op, q.now)
 		k.approval.Revision = c.revision
 		k.rulesHash, k.definition = c.rule.Hash, c.call.Facts.Definition
@@ -58,17 +64,24 @@ func (c *claim) move(q inquiry, r ruling, nonce string) (*Operation, Event, erro
 	k.booking = c.booking(op, q.now)
 	next, event, err := apply(op, k)
 	if err == nil && len(next.Arguments) == 0 {
-		// Retention has taken the snapshot; the call carries an equal one.
-		again, err := c.planter.plant(c.call.Arguments, op.ID, attempt.ProviderKey)
-		if err != nil {
+		if err := c.refill(next); err != nil {
 			return nil, Event{}, err
 		}
-		next.Arguments, next.PayloadDigest = freeze(c.rule.Tool, again)
 	}
 	if err == nil && k.event == EventContinued {
 		next.Inputs = q.inputs
 	}
 	return next, event, err
+}
+
+// refill freezes the call's bytes anew where retention has taken the snapshot: they
+// have the same effect, and may differ in what its fingerprint leaves out.
+func (c *claim) refill(op *Operation) error {
+	again, err := c.planter.plant(c.call.Arguments, op.ID, c.planter.providerKey(op.ID, op.Attempts))
+	if err == nil {
+		op.Arguments, op.PayloadDigest = freeze(c.rule.Tool, again)
+	}
+	return err
 }
 
 // mark gives the attempt its provider key and marks; frozen: the snapshot may be of

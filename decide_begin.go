@@ -74,13 +74,13 @@ func decideWaiting(q inquiry, op *Operation) ruling {
 }
 
 // consentMissing reports whether a person must approve first: the rule asks
-// for it and the operation carries no consent to these rules and this
-// definition that is still valid.
+// for it and the operation carries no consent to these rules, this definition
+// and the bytes that would be sent that is still valid.
 func consentMissing(q inquiry, op *Operation) bool {
 	if !q.needsApproval {
 		return false
 	}
-	if op == nil || op.Approval == nil || op.AuthorizedAt.IsZero() {
+	if op == nil || op.Approval == nil || op.AuthorizedAt.IsZero() || len(op.Arguments) == 0 {
 		return true
 	}
 	return op.RulesHash != q.rule.Hash || op.Definition != q.facts.Definition || !q.now.Before(op.Approval.ExpiresAt)

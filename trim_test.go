@@ -31,6 +31,39 @@ func TestAReopenedOperationSendsItsArgumentsAfterRetentionTookThem(t *testing.T)
 	b.settle(b.rt, again, deed.Outcome{Kind: deed.OutcomeUnknown})
 }
 
+// What a fingerprint leaves out is part of what a person consents to all the same.
+func TestWhatIsProposedAgainAfterRetentionIsShownAndSentAsItWasApproved(t *testing.T) {
+	b := newRig(t, func(r *deed.Rule) {
+		r.Approval, r.ApprovalExpires = &deed.ApprovalRule{OnCall: true, Expires: time.Hour}, time.Hour
+		r.Fingerprint.Exclude = []string{"/note"}
+	})
+	noted := func(note string) deed.Call {
+		call := refund("12")
+		call.Arguments = []byte(`{"order_id":"1042","amount":12,"note":"` + note + `"}`)
+		return call
+	}
+	answer, _ := b.claim(b.rt, noted("first"))
+	b.clock.Advance(2 * time.Hour)
+	if _, err := b.rt.Recover(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(721 * time.Hour)
+	if n, err := b.rt.Trim(context.Background()); err != nil || n != 1 {
+		t.Fatalf("trimmed %d, %v", n, err)
+	}
+	b.claim(b.rt, noted("second"))
+	op, err := b.rt.Get(context.Background(), operator, answer.Operation.ID)
+	if err != nil || string(op.Arguments) != string(noted("second").Arguments) {
+		t.Fatalf("%s is shown, %v", op.Arguments, err)
+	}
+	b.approve(person("alice"), op)
+	_, grant := b.claim(b.rt, noted("third"))
+	if grant == nil || string(grant.Arguments) != string(op.Arguments) {
+		t.Fatalf("sent %+v where %s was approved", grant, op.Arguments)
+	}
+	b.settle(b.rt, grant, success("re_1"))
+}
+
 // slowStore lets time pass after a commit and before it is heard of.
 type slowStore struct {
 	deed.Store
