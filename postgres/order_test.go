@@ -152,3 +152,28 @@ func TestFewOperationsUnderManyNamesKeepTheirOrder(t *testing.T) {
 		}
 	}
 }
+
+// The clock of the database was set back by an hour, or another server took over
+// whose clock is behind.
+func TestEventsFollowThoseBeforeThemWhateverTheClockSays(t *testing.T) {
+	database := cluster.Database(t)
+	ledger := open(t, cluster.Address(database), postgres.Options{})
+	first, second := newBenchOperation(1), newBenchOperation(2)
+	if err := first.transactBoth(t.Context(), ledger); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Exec(database, `UPDATE deed_events SET placed = placed + 3600000000`); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := ledger.Events(t.Context(), deed.EventQuery{Tenant: benchTenant})
+	if err != nil || len(seen) != 2 {
+		t.Fatalf("%d events, %v", len(seen), err)
+	}
+	if err := second.transactBoth(t.Context(), ledger); err != nil {
+		t.Fatal(err)
+	}
+	news, err := ledger.Events(t.Context(), deed.EventQuery{Tenant: benchTenant, After: seen[1].ID})
+	if err != nil || len(news) != 2 || news[0].OperationID != second.id() || news[0].Name != second.begin.Events[0].Name {
+		t.Errorf("after them come %+v, %v", news, err)
+	}
+}

@@ -173,9 +173,13 @@ const (
 		ON CONFLICT (tenant, text, family, actor, generation) DO UPDATE SET operation = excluded.operation
 			WHERE k.operation = excluded.operation` + guardClose
 
+	// Whoever follows the events asks for those after the last that they have seen: a
+	// clock that was set back, or that of the server which took over, places none
+	// before it.
 	sqlInsertEvents = `INSERT INTO deed_events (tenant, placed, writer, place, id, operation, version, at, name, actor, attempt,
 			status_from, status_to, reason, tool, fingerprint, data)
-		SELECT $1, t.placed, $2, u.* FROM (SELECT ` + now + ` AS placed) t CROSS JOIN unnest($3::int[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
+		SELECT $1, t.placed, $2, u.* FROM (SELECT greatest(` + now + `, (SELECT l.placed + 1 FROM deed_events l WHERE l.tenant = $1 ORDER BY l.placed DESC LIMIT 1)) AS placed) t
+			CROSS JOIN unnest($3::int[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
 			$8::text[], $9::text[], $10::int[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::bytea[])
 			u(place, id, operation, version, at, name, actor, attempt, status_from, status_to, reason, tool, fingerprint, data)
 		ON CONFLICT (tenant, operation, id) DO NOTHING`
