@@ -46,7 +46,7 @@ func (l *lookup) conclude(op *Operation, v Verdict, now time.Time, spread float6
 	c := cause{event: EventUndetermined, at: now, actor: l.who.Actor, attempt: l.inquest.Attempt.Number, retain: rule.Retention}
 	if !l.mine(op) {
 		finding.Stale = true
-		return l.record(op, finding, c, nil)
+		return l.record(op, finding, c, l.given(op))
 	}
 
 	p := l.before
@@ -88,6 +88,18 @@ func (l *lookup) conclude(op *Operation, v Verdict, now time.Time, spread float6
 		p.plan(op, rule, l.gate(p, v), now, spread)
 	}
 	return l.record(op, finding, c, &p)
+}
+
+// given is the look-up's own lease given back, nil where it has none: that it came
+// too late is no reason to keep others waiting.
+func (l *lookup) given(op *Operation) *Probing {
+	current := op.Current()
+	if l.nonce == "" || current == nil || current.Probing == nil || current.Probing.Lease != l.nonce {
+		return nil
+	}
+	p := *current.Probing
+	p.LeasedUntil, p.Worker, p.Lease = time.Time{}, "", ""
+	return &p
 }
 
 func plural(n int, what string) string {
