@@ -112,6 +112,12 @@ func passing(err error) bool {
 	return false
 }
 
+// severed reports whether the connection is gone, and not the statement refused.
+func severed(err error) bool {
+	of := databaseError(err)
+	return of == nil || of.Code == "57P01" || of.Code == "57P02"
+}
+
 // sorted tells what the jobs are to blame for from what the database is.
 func sorted(err error) error {
 	if err == nil {

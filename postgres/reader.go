@@ -12,12 +12,16 @@ import (
 )
 
 // read sends the steps in one round trip on a connection that reads. One that
-// turns out to be broken is replaced: a server that restarted breaks them all.
+// turns out to be broken is replaced, with all that are idle: a server that
+// restarted, or that ended the sessions, broke them all.
 func (l *Ledger) read(ctx context.Context, steps []step) error {
 	for try := 1; ; try++ {
 		began, err := l.readOnce(ctx, steps)
 		if err == nil || began || try == tries || !passing(err) || ctx.Err() != nil || l.isClosed() {
 			return err
+		}
+		if severed(err) {
+			l.readers.Reset()
 		}
 	}
 }
