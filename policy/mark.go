@@ -277,10 +277,10 @@ func owned(text string) change {
 // appended adds to the end of a text, whose bytes stay as they were spelt.
 func appended(text string) change {
 	return func(old json.RawMessage) (json.RawMessage, error) {
-		added := quote(text)
+		added, alone := quote(text), quote(strings.TrimLeft(text, "\n"))
 		switch {
-		case old == nil || string(old) == "null":
-			return quote(strings.TrimLeft(text, "\n")), nil
+		case old == nil || string(old) == "null" || string(old) == string(alone):
+			return alone, nil
 		case old[0] != '"':
 			return nil, errors.New("is no text, at whose end a mark could be added")
 		case strings.HasSuffix(string(old), string(added[1:])):

@@ -30,3 +30,17 @@ func TestMarksStandWhereTheConfigurationWritesThem(t *testing.T) {
 		}
 	}
 }
+
+// A text that is the mark and nothing else carries it: it was appended to none.
+func TestAMarkThatWasAppendedToNothingStandsThere(t *testing.T) {
+	config := parse(t, "upstreams: {a: {url: 'https://a.example'}}\ntools: {a/make: {marker: {append: /body}}}")
+	for _, arguments := range []string{`{"n":1}`, `{"body":null}`, `{"body":""}`, `{"body":"x"}`} {
+		frozen, err := config.Policy().Rule("a/make", deed.ToolFacts{}).Planting.Plant([]byte(arguments), deed.Marks{Marker: mark})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !config.Planted("a/make", frozen, deed.Marks{Marker: mark}) {
+			t.Errorf("%s: the mark in %s is not seen", arguments, frozen)
+		}
+	}
+}
