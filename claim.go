@@ -118,6 +118,8 @@ type claim struct {
 	beside []*beside
 	// ranBeside is what has run beside the call's own operation.
 	ranBeside ranBeside
+	// left: the caller left while the call waited.
+	left bool
 	// looked: the call has looked its operation up.
 	looked bool
 	// spent: the call has taken its token of the rate limits; limit is their

@@ -62,7 +62,7 @@ func (c *claim) admit(view View, nonce string) (ruling, Change, error) {
 		}
 		r = c.letRun(view, r)
 	}
-	if r.act == actWait && (!c.patient() || c.observes()) {
+	if r.act == actWait && (c.left || !c.patient() || c.observes()) {
 		r.act = actAnswer
 	}
 	switch {

@@ -4,6 +4,7 @@ package deed_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -67,6 +68,30 @@ func TestAKeyThatWasToldToWaitForATwinNamesTheTwin(t *testing.T) {
 			_, grant := b.claim(b.rt, keyed("1", own[0]))
 			b.clock.Advance(time.Second)
 			b.want(b.do(keyed("1", own[1])), deed.InProgress, deed.ReasonTwinExecuting, 0)
+			b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{RemoteID: "re_1"}, Result: []byte(`{}`)})
+			b.want(b.do(keyed("1", own[0])), deed.Replay, deed.ReasonStored, 0)
+			b.want(b.do(keyed("1", own[1])), deed.Replay, deed.ReasonStored, 0)
+			b.want(b.do(keyed("1", model("refund:order-1042:another"))), deed.Execute, "", 1)
+		})
+	}
+}
+
+// Whoever leaves while waiting, after a client's own time limit perhaps, was told
+// nothing, and calls again too.
+func TestAKeyWhoseCallerLeftWaitingForATwinNamesTheTwin(t *testing.T) {
+	for name, own := range map[string][2]deed.Carrier{
+		"keys of a model": {model("refund:order-1042:first"), model("refund:order-1042:again")},
+		"call ids":        {callID("session-1/toolu_1"), callID("session-1/toolu_2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newRig(t, nil)
+			_, grant := b.claim(b.rt, keyed("1", own[0]))
+			b.clock.Advance(time.Second)
+			impatient, leave := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer leave()
+			if answer, _, err := b.rt.Claim(impatient, keyed("1", own[1])); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("got %s(%s), %v", answer.Decision, answer.Reason, err)
+			}
 			b.settle(b.rt, grant, deed.Outcome{Kind: deed.OutcomeSuccess, Receipt: deed.Receipt{RemoteID: "re_1"}, Result: []byte(`{}`)})
 			b.want(b.do(keyed("1", own[0])), deed.Replay, deed.ReasonStored, 0)
 			b.want(b.do(keyed("1", own[1])), deed.Replay, deed.ReasonStored, 0)

@@ -65,6 +65,9 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 		case c.lookFirst(ctx, r, view.Now), r.act == actAgain:
 		case r.act == actWait && (r.alias || c.patient()) && !c.observes(): // an alias is answered once it is written
 			if err := rt.waitFor(ctx, r.op, c.patience(), view.Now); err != nil {
+				if r.alias {
+					c.leave(ctx, r.op)
+				}
 				return Answer{}, nil, err
 			}
 			c.joined[r.op.ID] = true
@@ -81,6 +84,17 @@ func (c *claim) run(ctx context.Context) (Answer, *Grant, error) {
 			return answer, nil, nil
 		}
 	}
+}
+
+// leave makes a key that waited for a twin a name of it: its caller left unanswered,
+// and calls again when the twin's answer may have gone to somebody else. Where that
+// cannot be written the call is what it was.
+func (c *claim) leave(ctx context.Context, twin *Operation) {
+	if c.within != nil {
+		return
+	}
+	c.left, c.joined[twin.ID] = true, true
+	_, _, _ = c.attempt(ctx)
 }
 
 // errCallerLeft stops a begin whose caller left before it: nothing is stored.
