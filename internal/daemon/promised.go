@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,7 +87,8 @@ func (p *promised) pass(ctx context.Context) {
 		return
 	}
 	now := p.core.Clock.Now()
-	open, read := map[deed.OperationID]bool{}, 0
+	open := map[deed.OperationID]bool{}
+	var due []promise
 	for _, tenant := range tenants {
 		query := deed.Query{Tenant: tenant, Statuses: []deed.Status{deed.StatusUncertain}, Effective: now, Limit: promisesPage}
 		for {
@@ -103,9 +105,8 @@ func (p *promised) pass(ctx context.Context) {
 					continue
 				}
 				open[op.ID] = true
-				if read < promisesAtOnce && p.take(op.ID, now) {
-					read++
-					p.read(ctx, op, attempt)
+				if last := p.next[op.ID]; !now.Before(last.at) {
+					due = append(due, promise{op, attempt, last.at})
 				}
 			}
 			if query.Before = page.Next; page.Next == "" {
@@ -114,17 +115,28 @@ func (p *promised) pass(ctx context.Context) {
 		}
 	}
 	maps.DeleteFunc(p.next, func(id deed.OperationID, _ attempted) bool { return !open[id] })
+	for _, d := range p.take(due, now) {
+		p.read(ctx, d.op, d.attempt)
+	}
 }
 
-// take reports whether the task may be read now, and reserves it.
-func (p *promised) take(id deed.OperationID, now time.Time) bool {
-	last := p.next[id]
-	if now.Before(last.at) {
-		return false
+// promise is a task that may be read.
+type promise struct {
+	op      *deed.Operation
+	attempt deed.Attempt
+	due     time.Time
+}
+
+// take picks whose turn it is and reserves them: those that have waited longest, so
+// that among more than can be read none is passed over.
+func (p *promised) take(due []promise, now time.Time) []promise {
+	slices.SortStableFunc(due, func(a, b promise) int { return a.due.Compare(b.due) })
+	due = due[:min(len(due), promisesAtOnce)]
+	for _, d := range due {
+		pause := min(max(2*p.next[d.op.ID].pause, promisesEvery), promisesLongest)
+		p.next[d.op.ID] = attempted{at: now.Add(pause), pause: pause}
 	}
-	pause := min(max(2*last.pause, promisesEvery), promisesLongest)
-	p.next[id] = attempted{at: now.Add(pause), pause: pause}
-	return true
+	return due
 }
 
 func (p *promised) read(ctx context.Context, op *deed.Operation, attempt deed.Attempt) {

@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -31,5 +32,28 @@ func TestOnlyAServerThatOutlivesItsGatewayIsAskedForATask(t *testing.T) {
 		if _, ok := c.taskOf(op, now); ok != want {
 			t.Errorf("%s: the task is asked for: %t", text, ok)
 		}
+	}
+}
+
+func TestEveryTaskHasItsTurn(t *testing.T) {
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	p := &promised{next: map[deed.OperationID]attempted{}}
+	const many, passes = 50 * promisesAtOnce, 50
+	read := map[deed.OperationID]int{}
+	for pass := range passes {
+		at := now.Add(time.Duration(pass) * promisesEvery)
+		var due []promise
+		for i := range many {
+			op := &deed.Operation{ID: deed.OperationID(strconv.Itoa(i))}
+			if last := p.next[op.ID]; !at.Before(last.at) {
+				due = append(due, promise{op: op, due: last.at})
+			}
+		}
+		for _, d := range p.take(due, at) {
+			read[d.op.ID]++
+		}
+	}
+	if len(read) != many {
+		t.Errorf("%d of %d tasks were read in %d passes", len(read), many, passes)
 	}
 }
