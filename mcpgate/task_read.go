@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/deed-run/deed"
 	"github.com/deed-run/deed/mcpgate/internal/rawjson"
@@ -17,8 +18,9 @@ const taskMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}},"io.modelcontextprotocol/clientInfo":{"name":"deed","version":"1"}}`
 
 // ReadTask asks once, for the gateway itself, what became of a task whose call nobody waits for any more. Its link has been opened. ended says
-// that the task is over; then out is a success where it came to a whole result, and tells nothing otherwise. It records nothing.
-func (g *Gate) ReadTask(ctx context.Context, link Link, tool deed.Tool, task string) (out deed.Outcome, ended bool, err error) {
+// that the task is over; then out is a success where it came to a whole result, and tells nothing otherwise. given is when the call had its
+// task at the latest: a younger one is another call's, of a server that has begun its ids anew. It records nothing.
+func (g *Gate) ReadTask(ctx context.Context, link Link, tool deed.Tool, task string, given time.Time) (out deed.Outcome, ended bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	if err := link.Ready(ctx); err != nil {
@@ -33,6 +35,9 @@ func (g *Gate) ReadTask(ctx context.Context, link Link, tool deed.Tool, task str
 	}
 	if err != nil {
 		return deed.Outcome{}, false, fmt.Errorf("read the task of %s: %w", tool, err)
+	}
+	if why := anotherTask(state, task, given); why != "" {
+		return outcome.Lost(false, why), true, nil
 	}
 	status, _ := rawjson.Text(state, "status")
 	switch status {
@@ -49,6 +54,22 @@ func (g *Gate) ReadTask(ctx context.Context, link Link, tool deed.Tool, task str
 		}
 	}
 	return outcome.MCP(outcome.MCPAnswer{Result: result}, g.outcomes(tool)), true, nil
+}
+
+// taskSkew is how far a server's clock may be ahead of the ledger's.
+const taskSkew = time.Minute
+
+// anotherTask says why the state is not that of the task that the call was given, "" where it may be.
+func anotherTask(state json.RawMessage, task string, given time.Time) string {
+	if id, told := rawjson.Text(state, "taskId"); told && id != task {
+		return "the answer is of the task " + plain(id, 60)
+	}
+	text, _ := rawjson.Text(state, "createdAt")
+	created, err := time.Parse(time.RFC3339, text)
+	if err == nil && created.After(given.Add(taskSkew)) {
+		return "the task of that id was created at " + plain(text, 60) + ", after the call had its own"
+	}
+	return ""
 }
 
 func (g *Gate) askTask(ctx context.Context, link Link, method, task string, meta json.RawMessage) (json.RawMessage, error) {

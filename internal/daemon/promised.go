@@ -139,12 +139,21 @@ func (p *promised) take(due []promise, now time.Time) []promise {
 	return due
 }
 
+// givenBy is when the attempt had its task at the latest.
+func givenBy(attempt deed.Attempt, rule deed.Rule) time.Time {
+	by := attempt.SendBy.Add(rule.Timeout)
+	if ended := attempt.EndedAt; !ended.IsZero() && ended.Before(by) {
+		return ended
+	}
+	return by
+}
+
 func (p *promised) read(ctx context.Context, op *deed.Operation, attempt deed.Attempt) {
 	l, _, err := p.core.calls.open(ctx, op.Tool.Upstream())
 	if err != nil {
 		return // it is read again
 	}
-	out, ended, err := p.core.gate.ReadTask(ctx, l, op.Tool, attempt.TaskID)
+	out, ended, err := p.core.gate.ReadTask(ctx, l, op.Tool, attempt.TaskID, givenBy(attempt, p.core.Policy.Rule(op.Tool, deed.ToolFacts{})))
 	switch {
 	case err != nil || !ended:
 		return
