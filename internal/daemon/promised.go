@@ -36,6 +36,9 @@ const (
 func startPromised(core *Core) *promised {
 	ctx, end := context.WithCancel(context.Background())
 	p := &promised{core: core, end: end, next: map[deed.OperationID]attempted{}}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(core.upstreams)), core.lasting) {
+		return p // there is nobody to ask: what is uncertain need not be read through
+	}
 	p.work.Go(func() {
 		for {
 			p.pass(ctx)
@@ -76,9 +79,11 @@ func (c *Core) taskOf(op *deed.Operation, now time.Time) (attempt deed.Attempt, 
 	_, here := c.upstreams[name]
 	rule := c.Policy.Rule(op.Tool, deed.ToolFacts{})
 	until := last.BegunAt.Add(rule.TimeoutHard + rule.Late)
-	lasting := here && len(c.Config.Upstreams[name].Command) == 0
-	return last, last.TaskID != "" && last.Open() && lasting && c.identityOf(name) == op.UpstreamIdentity && now.Before(until)
+	return last, last.TaskID != "" && last.Open() && here && c.lasting(name) && c.identityOf(name) == op.UpstreamIdentity && now.Before(until)
 }
+
+// lasting reports whether a server outlives the gateway.
+func (c *Core) lasting(upstream string) bool { return len(c.Config.Upstreams[upstream].Command) == 0 }
 
 // pass reads what is due. Of a ledger that cannot be read, recovery tells.
 func (p *promised) pass(ctx context.Context) {
