@@ -30,11 +30,15 @@ func filesOf(path string) files {
 // check returns an error when a file is no longer the one that was opened.
 func (f files) check() error {
 	for name, opened := range f {
-		now, err := os.Stat(name)
-		if err == nil && os.SameFile(now, opened) {
+		if unchanged(name, opened) {
 			continue
 		}
 		return fmt.Errorf("%w: %s was moved, removed or replaced under this process; nothing was written: put the files back or restart", deed.ErrUnavailable, name)
 	}
 	return nil
+}
+
+func stillThere(name string, opened os.FileInfo) bool {
+	now, err := os.Stat(name)
+	return err == nil && os.SameFile(now, opened)
 }
