@@ -19,5 +19,5 @@ func unchanged(name string, opened os.FileInfo) bool {
 	if !ok || err == unix.ENOSYS || err == unix.EPERM {
 		return stillThere(name, opened)
 	}
-	return err == nil && now.Mask&unix.STATX_INO != 0 && now.Ino == was.Ino && unix.Mkdev(now.Dev_major, now.Dev_minor) == uint64(was.Dev) // narrower on some machines
+	return err == nil && now.Mask&unix.STATX_INO != 0 && now.Ino == was.Ino && unix.Mkdev(now.Dev_major, now.Dev_minor) == was.Dev
 }
