@@ -1,5 +1,9 @@
 // Copyright the deed authors. SPDX-License-Identifier: Apache-2.0
 
+// The configuration names a program without .exe.
+
+//go:build !windows
+
 package main_test
 
 import (
@@ -11,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +22,6 @@ import (
 
 // What the README does with this server, done.
 func TestTheExamplesOfTheReadmeRun(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the configuration names a program without .exe")
-	}
 	dir := t.TempDir()
 	deed, server := filepath.Join(dir, "deed"), filepath.Join(dir, "server")
 	run(t, "go", "build", "-o", deed, "github.com/deed-run/deed/cmd/deed")
